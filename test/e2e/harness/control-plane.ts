@@ -1,0 +1,109 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { apiOf } from "./api.ts";
+import { type ApiServerOptions, apiServerFlags, startApiServer } from "./api-server.ts";
+import type { Api } from "./api-types.ts";
+import { startEtcd } from "./etcd.ts";
+import type { Server } from "./http.ts";
+import { readKubeconfig, writeKubeconfig } from "./kubeconfig.ts";
+import { binary } from "./paths.ts";
+import { freePort } from "./ports.ts";
+import { type Child, startProcess } from "./process.ts";
+import { runFolder } from "./run-folder.ts";
+
+export interface ControlPlaneOptions extends ApiServerOptions {
+  /** Part of its folder and log names; must differ between two control planes of one test file. "main" by default. */
+  name?: string;
+  /** Garbage collection by owner, deletion of namespaces, service accounts; on by default. */
+  controllerManager?: boolean;
+}
+
+/** The processes of a control plane; a cluster given by E2E_KUBECONFIG has none here. */
+export interface OwnParts {
+  etcd: Child;
+  /** The one that runs now; `restartApiServer` replaces it. */
+  apiServer: Child;
+  controllerManager: Child | undefined;
+  /** Starts kube-apiserver again on the same port and data, once the former one was stopped or killed. */
+  restartApiServer(): Promise<void>;
+}
+
+export interface ControlPlane {
+  name: string;
+  url: string;
+  server: Server;
+  /** As a cluster administrator. */
+  api: Api;
+  /** Path of a cluster administrator's kubeconfig. */
+  kubeconfig: string;
+  /** The folder of its files. With `own`: apiserver.crt (its authority), tls.crt and tls.key for 127.0.0.1. */
+  folder: string;
+  auditLog: string | undefined;
+  own: OwnParts | undefined;
+  /** Ends its processes; its data are lost. */
+  stop(): Promise<void>;
+}
+
+async function startControllerManager(name: string, kubeconfig: string, folder: string): Promise<Child> {
+  return startProcess({
+    name: `${name}-controller-manager`,
+    command: binary("kube-controller-manager"),
+    args: [
+      `--kubeconfig=${kubeconfig}`,
+      "--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller",
+      "--leader-elect=false",
+      "--bind-address=127.0.0.1",
+      `--secure-port=${await freePort()}`,
+      `--cert-dir=${join(folder, "controller-manager")}`,
+    ],
+  });
+}
+
+function givenControlPlane(kubeconfig: string): ControlPlane {
+  const server = readKubeconfig(kubeconfig);
+  const folder = runFolder("given");
+  const rest = { folder, auditLog: undefined, own: undefined, stop: async () => {} };
+  return { name: "given", url: server.url, server, api: apiOf(server), kubeconfig, ...rest };
+}
+
+/**
+ * Starts etcd, kube-apiserver and, unless told not to, kube-controller-manager on free loopback ports, and waits until the API
+ * is ready. With E2E_KUBECONFIG set it gives that cluster instead, without `own` and `auditLog`.
+ */
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const given = process.env.E2E_KUBECONFIG;
+  if (given !== undefined && given !== "") return givenControlPlane(given);
+  const { name = "main", controllerManager: hasControllerManager = true } = options;
+  const folder = runFolder(name);
+  const { etcd, url: etcdUrl } = await startEtcd(name, folder);
+  const [port, token] = [await freePort(), randomUUID()];
+  const url = `https://127.0.0.1:${port}`;
+  const flags = apiServerFlags({ folder, etcdUrl, port, token }, options);
+  const start = () => startApiServer(name, folder, flags, { url, token });
+  const { child, server } = await start();
+  const kubeconfig = writeKubeconfig(join(folder, "kubeconfig"), server);
+  const own: OwnParts = {
+    etcd,
+    apiServer: child,
+    controllerManager: hasControllerManager ? await startControllerManager(name, kubeconfig, folder) : undefined,
+    async restartApiServer() {
+      own.apiServer = (await start()).child;
+    },
+  };
+  return {
+    name,
+    url,
+    server,
+    api: apiOf(server),
+    kubeconfig,
+    folder,
+    auditLog: options.audit === true ? join(folder, "audit.log") : undefined,
+    own,
+    async stop() {
+      await own.controllerManager?.stop(2000);
+      // An API server that has lost its etcd takes long to end.
+      await own.apiServer.stop(5000);
+      await etcd.stop(2000);
+    },
+  };
+}

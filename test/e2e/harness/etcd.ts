@@ -1,0 +1,34 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { binary } from "./paths.ts";
+import { freePorts } from "./ports.ts";
+import { answersOk, type Child, startProcess, untilReady } from "./process.ts";
+import { onTeardown } from "./teardown.ts";
+
+/** Starts an etcd of one member with its data in the folder; the data go at teardown. */
+export async function startEtcd(name: string, folder: string): Promise<{ etcd: Child; url: string }> {
+  const [client, peer] = await freePorts(2);
+  const url = `http://127.0.0.1:${client}`;
+  const peerUrl = `http://127.0.0.1:${peer}`;
+  const data = join(folder, "etcd");
+  // Even of a failed test only the logs are worth keeping.
+  onTeardown(`${name} data`, () => rmSync(data, { recursive: true, force: true }));
+  const etcd = await startProcess({
+    name: `${name}-etcd`,
+    command: binary("etcd"),
+    args: [
+      "--name=e2e",
+      `--data-dir=${data}`,
+      `--listen-client-urls=${url}`,
+      `--advertise-client-urls=${url}`,
+      `--listen-peer-urls=${peerUrl}`,
+      `--initial-advertise-peer-urls=${peerUrl}`,
+      `--initial-cluster=e2e=${peerUrl}`,
+      "--log-level=warn",
+      // The data die with the test, so waiting for the disk buys nothing.
+      "--unsafe-no-fsync",
+    ],
+  });
+  await untilReady(etcd, () => answersOk(`${url}/health`));
+  return { etcd, url };
+}
