@@ -1,0 +1,39 @@
+import { connect } from "../shared/connect.ts";
+import type { Handle } from "../shared/context.ts";
+import { InputError } from "../shared/input-error.ts";
+import { createLog } from "../shared/log.ts";
+import { createApp, startServer } from "../shared/serve.ts";
+import { readSettings } from "../shared/settings.ts";
+
+/** Every function by its name on the command line; only the one that is served is loaded. */
+const FUNCTIONS: Readonly<Record<string, () => Promise<{ readonly handle: Handle }>>> = {
+  "retain-templates": () => import("../functions/retain-templates/index.ts"),
+  "collect-templates": () => import("../functions/collect-templates/index.ts"),
+};
+
+async function main(name = ""): Promise<void> {
+  const load = FUNCTIONS[name];
+  if (load === undefined) {
+    throw new InputError(`no function ${JSON.stringify(name)}; name one of ${Object.keys(FUNCTIONS).join(", ")}`);
+  }
+  const settings = readSettings(process.env);
+  const log = createLog(settings.logLevel, name);
+  const { handle } = await load();
+  const context = { cluster: await connect(settings), settings, log, now: () => Temporal.Now.instant() };
+  const server = await startServer(createApp(name, handle, context), settings.port);
+  log.info({ port: server.port, dryRun: settings.dryRun }, "serving");
+  const drain = async () => {
+    log.info("draining");
+    await server.close();
+  };
+  process.once("SIGTERM", drain);
+  process.once("SIGINT", drain);
+}
+
+try {
+  await main(process.argv[2]);
+} catch (error) {
+  if (!(error instanceof InputError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,122 @@
+import type { Facts } from "../../shared/facts.ts";
+import {
+  annotation,
+  HOLD,
+  hasHold,
+  instant,
+  isOffLimits,
+  isOptedOut,
+  isRetired,
+  RENEWED_AT,
+  retiredSince,
+  UNNEEDED_SINCE,
+} from "../../shared/marks.ts";
+import { isTerminating, type KubeObject, keyOf, type ObjectKey } from "../../shared/object.ts";
+import { type ClusterState, clusterState } from "../../shared/owning-clusters.ts";
+
+type By = readonly ObjectKey[];
+
+/** What becomes of a template whose owner asked for its deletion. */
+export type Decision =
+  | { readonly verdict: "leave"; readonly because: "off-limits" | "opted-out" | "not-retired" | "not-held" }
+  /** A person opted the live template out: the hold goes, the template stays. */
+  | { readonly verdict: "release"; readonly because: "opted-out" }
+  | { readonly verdict: "keep"; readonly because: "needed" | "renew-contested" | "other-finalizer"; readonly by: By }
+  | { readonly verdict: "keep"; readonly because: "referrer-terminating"; readonly by: By }
+  | { readonly verdict: "keep"; readonly because: "unreadable-kind"; readonly by: By; readonly reason: string }
+  | {
+      readonly verdict: "keep";
+      readonly because: "unreadable-reference";
+      readonly by: By;
+      readonly path: string;
+      readonly reason: string;
+    }
+  | { readonly verdict: "wait"; readonly because: "cluster-paused" }
+  | {
+      readonly verdict: "wait";
+      readonly because: "grace-period";
+      readonly until: Temporal.Instant;
+      readonly starts: boolean;
+    }
+  | { readonly verdict: "collect"; readonly because: "unneeded" | "cluster-gone" | "opted-out" }
+  | { readonly verdict: "renew"; readonly because: "wanted"; readonly by: By };
+
+/** What bears on a decision besides the cluster. */
+export interface Terms {
+  readonly now: Temporal.Instant;
+  readonly collectGrace: Temporal.Duration;
+  readonly renewAfter: Temporal.Duration;
+}
+
+// A tool that deletes and recreates at every turn would have us renew at every turn.
+const CONTEST_WINDOW = Temporal.Duration.from({ hours: 1 });
+
+/** Decides about one template. `template` may be newer than the facts. */
+export function decide(template: KubeObject, facts: Facts, terms: Terms): Decision {
+  if (isOffLimits(template)) return { verdict: "leave", because: "off-limits" };
+  if (isOptedOut(template)) return decideOptedOut(template);
+  if (!isRetired(template)) return { verdict: "leave", because: "not-retired" };
+  if (isTerminating(template) && !hasHold(template)) return { verdict: "leave", because: "not-held" };
+  const key = keyOf(template);
+  const clusters = clusterState(template, facts.graph);
+  const wantedBy = facts.wantedBy(key);
+  if (wantedBy.length > 0) return decideWanted(template, wantedBy, clusters, facts, terms);
+  if (facts.needed.has(key)) return { verdict: "keep", because: "needed", by: facts.needed.by(key) };
+  const doubt = facts.doubtAbout(key);
+  if (doubt !== undefined) return { verdict: "keep", ...doubt };
+  return decideUnneeded(template, clusters, terms);
+}
+
+function decideOptedOut(template: KubeObject): Decision {
+  if (!hasHold(template)) return { verdict: "leave", because: "opted-out" };
+  return { verdict: isTerminating(template) ? "collect" : "release", because: "opted-out" };
+}
+
+function decideWanted(
+  template: KubeObject,
+  wantedBy: By,
+  clusters: ClusterState,
+  { graph, needed }: Facts,
+  { now, renewAfter }: Terms,
+): Decision {
+  const key = keyOf(template);
+  const by = needed.by(key);
+  const since = retiredSince(template);
+  // A tool may delete the old template before it switches the specs; renewing at once would leave an orphan.
+  if (since === undefined || isBefore(now, since.add(renewAfter))) return { verdict: "keep", because: "needed", by };
+  const renewedAt = instant(annotation(template, RENEWED_AT));
+  if (renewedAt !== undefined && isBefore(since, renewedAt.add(CONTEST_WINDOW))) {
+    return { verdict: "keep", because: "renew-contested", by };
+  }
+  if (!isTerminating(template)) return { verdict: "renew", because: "wanted", by: wantedBy };
+  // From here on renewing means a moment without the template.
+  if (clusters.paused) return { verdict: "wait", because: "cluster-paused" };
+  const leaving = by.filter((referrer) => isTerminating(graph.get(referrer) ?? template));
+  if (leaving.length > 0) return { verdict: "keep", because: "referrer-terminating", by: leaving };
+  if ((template.metadata.finalizers ?? []).some((finalizer) => finalizer !== HOLD)) {
+    return { verdict: "keep", because: "other-finalizer", by };
+  }
+  return { verdict: "renew", because: "wanted", by: wantedBy };
+}
+
+function decideUnneeded(template: KubeObject, clusters: ClusterState, { now, collectGrace }: Terms): Decision {
+  if (clusters.paused) return { verdict: "wait", because: "cluster-paused" };
+  if (clusters.gone) return { verdict: "collect", because: "cluster-gone" };
+  if (isTerminating(template)) return { verdict: "collect", because: "unneeded" };
+  const since = unneededSince(template, now);
+  const until = (since ?? now).add(collectGrace);
+  if (isBefore(now, until)) return { verdict: "wait", because: "grace-period", until, starts: since === undefined };
+  return { verdict: "collect", because: "unneeded" };
+}
+
+/** The running mark: one older than the object came along from another life of it (a backup, a move). */
+function unneededSince(template: KubeObject, now: Temporal.Instant): Temporal.Instant | undefined {
+  const mark = instant(annotation(template, UNNEEDED_SINCE));
+  const born = instant(template.metadata.creationTimestamp);
+  if (mark === undefined || isBefore(now, mark)) return undefined;
+  return born !== undefined && isBefore(mark, born) ? undefined : mark;
+}
+
+function isBefore(a: Temporal.Instant, b: Temporal.Instant): boolean {
+  return Temporal.Instant.compare(a, b) < 0;
+}

@@ -1,0 +1,22 @@
+import type { Context } from "../../shared/context.ts";
+import { type KubeObject, keyText } from "../../shared/object.ts";
+import { tell } from "../../shared/tell.ts";
+import type { Decision } from "./decide.ts";
+
+/** Tells people on the template why it stays; the other verdicts are told when they are carried out. */
+export async function explain(context: Context, template: KubeObject, decision: Decision): Promise<void> {
+  if (decision.verdict !== "keep") return;
+  const by = decision.by.map(keyText).join(", ");
+  const isContested = decision.because === "renew-contested";
+  const why = "reason" in decision ? `${decision.because}: ${decision.reason}` : decision.because;
+  const note = isContested
+    ? `It is wanted, was renewed within the hour and is retired again: a tool deletes and recreates it. Needed by ${by}.`
+    : `Its deletion waits (${why})${by === "" ? "" : `: ${by}`}.`;
+  await tell(context, {
+    regarding: template,
+    type: isContested ? "Warning" : "Normal",
+    reason: isContested ? "RenewContested" : "TemplateKept",
+    action: "Collect",
+    note: note.slice(0, 1000),
+  });
+}

@@ -1,0 +1,70 @@
+import type { Context, Outcome } from "../../shared/context.ts";
+import type { Facts } from "../../shared/facts.ts";
+import { annotation, HOLD, timestamp, UNNEEDED_SINCE } from "../../shared/marks.ts";
+import { type KubeObject, keyText, type ObjectKey } from "../../shared/object.ts";
+import { onObject } from "../../shared/retry.ts";
+import { createTally } from "../../shared/tally.ts";
+import { type Decision, decide } from "./decide.ts";
+import { explain } from "./explain.ts";
+import { letGo } from "./let-go.ts";
+import { renew } from "./renew.ts";
+import { termsOf } from "./terms.ts";
+
+/**
+ * Decides each of these templates from one look and carries the decisions out. What fails does not stop the rest.
+ *
+ * Throws an AggregateError at the end when anything failed.
+ */
+export async function settle(
+  context: Context,
+  keys: readonly ObjectKey[],
+  facts: Facts,
+  isSweep: boolean,
+): Promise<Outcome> {
+  const tally = createTally(context.log);
+  const letting: ObjectKey[] = [];
+  for (const { group, kind, reason } of facts.unread) {
+    context.log.warn({ group, kind, reason }, "kind cannot be read; what it may refer to stays");
+    tally.count("unread-kinds");
+  }
+  for (const key of keys) {
+    const template = facts.graph.get(key);
+    if (template === undefined) continue;
+    const decision = decide(template, facts, termsOf(context));
+    if (decision.verdict === "leave") continue;
+    context.log.info({ object: keyText(key), ...decision }, "decided");
+    tally.count(decision.verdict);
+    // A sweep sees the same templates over and over; only what changed with an event is worth telling.
+    if (!isSweep) await explain(context, template, decision);
+    if (decision.verdict === "collect") letting.push(key);
+    else if (decision.verdict === "renew") tally.done(await tally.try(keyText(key), () => renew(context, key, facts)));
+    else await tally.try(keyText(key), () => keepMarks(context, key, facts, template));
+  }
+  await letGo(context, letting, facts, tally);
+  return tally.outcome();
+}
+
+/** Brings the marks of a template that stays in line with its decision. */
+async function keepMarks(context: Context, key: ObjectKey, facts: Facts, seen: KubeObject): Promise<void> {
+  const { cluster } = context;
+  const carryOut = async (live: KubeObject) => {
+    const terms = termsOf(context);
+    const patch = marksFor(live, decide(live, facts, terms), terms.now);
+    if (patch !== undefined) await cluster.patch(live, { metadata: patch });
+  };
+  await onObject(cluster, key, carryOut, seen);
+}
+
+function marksFor(live: KubeObject, decision: Decision, now: Temporal.Instant): Record<string, unknown> | undefined {
+  switch (decision.verdict) {
+    case "keep":
+      return annotation(live, UNNEEDED_SINCE) === undefined ? undefined : { annotations: { [UNNEEDED_SINCE]: null } };
+    case "wait":
+      if (decision.because !== "grace-period" || !decision.starts) return undefined;
+      return { annotations: { [UNNEEDED_SINCE]: timestamp(now) } };
+    case "release":
+      return { finalizers: (live.metadata.finalizers ?? []).filter((finalizer) => finalizer !== HOLD) };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,90 @@
+import { ClusterError, failedWith } from "../../shared/cluster.ts";
+import { decideComesBack } from "../../shared/comes-back.ts";
+import type { Act, Context } from "../../shared/context.ts";
+import { findCopy, listCopies } from "../../shared/copies.ts";
+import { type Facts, gatherFacts } from "../../shared/facts.ts";
+import { finishCopy } from "../../shared/finish-copies.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
+import { recreate } from "../../shared/recreate.ts";
+import { tell } from "../../shared/tell.ts";
+
+const CONCERN = "retain-templates";
+
+/**
+ * Answers a template's delete event. The event only says where to look: that the template is gone and needed is read
+ * from the cluster, and its body from the API server's own memory of the deletion.
+ *
+ * Throws ClusterError "unavailable" when it cannot be told whether the template is needed.
+ */
+export async function restore(context: Context, deleted: KubeObject): Promise<Act | undefined> {
+  const key = keyOf(deleted);
+  if ((await context.cluster.get(key)) !== undefined) return finishRestore(context, key);
+  const copy = await findCopy(context, key);
+  // Whoever made a copy is creating the object again at this moment, or will at its next event or sweep.
+  if (copy !== undefined) return copy.concern === CONCERN ? finishRestore(context, key) : undefined;
+  const facts = await gatherFacts(context.cluster);
+  const hint = decideComesBack(deleted, facts);
+  if (hint.verdict === "unknown") throw new ClusterError("unavailable", `${keyText(key)}: ${hint.reason}`);
+  if (hint.verdict === "leave") return undefined;
+  return bringBack(context, deleted, hint.by, facts);
+}
+
+/** Finishes a restore of this template that was cut short, if there is one. */
+export async function finishRestore(context: Context, key: ObjectKey): Promise<Act | undefined> {
+  const copy = await findCopy(context, key);
+  if (copy === undefined || copy.concern !== CONCERN) return undefined;
+  const restored = await finishCopy(context, copy, () => gatherFacts(context.cluster));
+  return restored && actOn(restored);
+}
+
+/** Finishes every restore that was cut short. */
+export async function finishRestores(context: Context): Promise<readonly Act[]> {
+  const acts: Act[] = [];
+  for (const copy of await listCopies(context, CONCERN)) {
+    const restored = await finishCopy(context, copy, () => gatherFacts(context.cluster));
+    if (restored !== undefined) acts.push(actOn(restored));
+  }
+  return acts;
+}
+
+async function bringBack(
+  context: Context,
+  deleted: KubeObject,
+  by: readonly ObjectKey[],
+  facts: Facts,
+): Promise<Act | undefined> {
+  const body = await lastState(context, deleted);
+  if (body === "expired") {
+    await tellReferrers(context, keyOf(deleted), by, facts);
+    return { noun: "template", done: "lost", object: keyOf(deleted), because: "expired" };
+  }
+  if (body === undefined || decideComesBack(body, facts).verdict !== "restore") return undefined;
+  const restored = await recreate(context, { concern: CONCERN, as: "retired", body });
+  if (restored === undefined) return undefined;
+  const note = `It was deleted while needed by ${by.map(keyText).join(", ")}; it goes once nothing needs it any more.`;
+  await tell(context, { regarding: restored, type: "Warning", reason: "TemplateRestored", action: "Restore", note });
+  return actOn(restored);
+}
+
+async function lastState({ cluster }: Context, deleted: KubeObject): Promise<KubeObject | "expired" | undefined> {
+  try {
+    return await cluster.deleted(keyOf(deleted), deleted.metadata.resourceVersion ?? "");
+  } catch (error) {
+    if (failedWith(error, "expired")) return "expired";
+    throw error;
+  }
+}
+
+async function tellReferrers(context: Context, lost: ObjectKey, by: readonly ObjectKey[], facts: Facts): Promise<void> {
+  const note = `${keyText(lost)} was deleted and the API server no longer remembers it; create it again from its source.`;
+  for (const referrer of by) {
+    const regarding = facts.graph.get(referrer);
+    if (regarding !== undefined) {
+      await tell(context, { regarding, type: "Warning", reason: "TemplateLost", action: "Restore", note });
+    }
+  }
+}
+
+function actOn(restored: KubeObject): Act {
+  return { noun: "template", done: "restored", object: keyOf(restored), because: "needed" };
+}

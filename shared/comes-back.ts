@@ -1,0 +1,33 @@
+import type { Facts } from "./facts.ts";
+import { isOffLimits, isOptedOut } from "./marks.ts";
+import { type KubeObject, keyOf, type ObjectKey } from "./object.ts";
+import { clusterState } from "./owning-clusters.ts";
+
+/** Whether an object that is gone is to be created again. */
+export type ComesBack =
+  | { readonly verdict: "restore"; readonly because: "needed"; readonly by: readonly ObjectKey[] }
+  | {
+      readonly verdict: "leave";
+      readonly because: "off-limits" | "opted-out" | "standing" | "unneeded" | "cluster-gone" | "namespace-gone";
+    }
+  /** Nothing that was read needs it, but something could not be read. */
+  | { readonly verdict: "unknown"; readonly because: "unreadable-kind"; readonly reason: string };
+
+/**
+ * Decides about `body`, the last state of a template that is gone. Only a live object that refers to it brings it
+ * back; never where its Clusters or its namespace are Terminating or gone, or where something stands under its name.
+ */
+export function decideComesBack(body: KubeObject, facts: Facts): ComesBack {
+  const key = keyOf(body);
+  if (isOffLimits(body)) return { verdict: "leave", because: "off-limits" };
+  if (isOptedOut(body)) return { verdict: "leave", because: "opted-out" };
+  if (facts.graph.get(key) !== undefined) return { verdict: "leave", because: "standing" };
+  if (!facts.needed.has(key)) {
+    const [unread] = facts.unread;
+    if (unread === undefined) return { verdict: "leave", because: "unneeded" };
+    return { verdict: "unknown", because: "unreadable-kind", reason: `${unread.kind}: ${unread.reason}` };
+  }
+  if (facts.isNamespaceLeaving(key.namespace)) return { verdict: "leave", because: "namespace-gone" };
+  if (clusterState(body, facts.graph).gone) return { verdict: "leave", because: "cluster-gone" };
+  return { verdict: "restore", because: "needed", by: facts.needed.by(key) };
+}

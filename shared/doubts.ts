@@ -1,0 +1,59 @@
+import type { Graph } from "./graph.ts";
+import { isTemplateKind } from "./kinds.ts";
+import { isRetired } from "./marks.ts";
+import type { Needed } from "./needed.ts";
+import { type GroupKind, groupKindText, keyOf, keyText, type ObjectKey } from "./object.ts";
+import { mayMean, mayRefer, type UnreadableReference } from "./references.ts";
+
+/** A kind that is served but could not be read, and what the server said. */
+export interface UnreadKind extends GroupKind {
+  readonly reason: string;
+}
+
+/** Why it is unknown whether a template is needed; it stays until that is known. */
+export type Doubt =
+  | {
+      readonly because: "unreadable-reference";
+      readonly by: readonly ObjectKey[];
+      readonly path: string;
+      readonly reason: string;
+    }
+  | { readonly because: "unreadable-kind"; readonly by: readonly ObjectKey[]; readonly reason: string };
+
+/**
+ * What is unknown about the retired templates that nothing is known to need. A doubt about one template is a doubt
+ * about every template it names in turn, and about every template it might name.
+ */
+export function doubtsIn(
+  graph: Graph,
+  needed: Needed,
+  unread: readonly UnreadKind[],
+): (key: ObjectKey) => Doubt | undefined {
+  const open = graph.objects
+    .filter((object) => isTemplateKind(keyOf(object)) && isRetired(object) && !needed.has(keyOf(object)))
+    .map(keyOf);
+  const doubts = new Map<string, Doubt>();
+  const doubt = (key: ObjectKey, why: Doubt): void => {
+    if (doubts.has(keyText(key))) return;
+    doubts.set(keyText(key), why);
+    for (const { target } of graph.referencesFrom(key)) doubt(target, { ...why, by: [key] });
+    for (const vague of graph.unreadable.filter(({ referrer }) => keyText(referrer) === keyText(key))) {
+      for (const meant of open.filter((one) => mayMean(vague, one))) doubt(meant, unreadableReference(vague));
+    }
+  };
+  for (const key of open) {
+    const vague = graph.unreadable.find((one) => mayMean(one, key) && needed.stays(one.referrer));
+    const kind = unread.find((one) => mayRefer(one, key));
+    if (vague !== undefined) doubt(key, unreadableReference(vague));
+    else if (kind !== undefined) doubt(key, unreadableKind(kind));
+  }
+  return (key) => doubts.get(keyText(key));
+}
+
+function unreadableReference({ referrer, path, reason }: UnreadableReference): Doubt {
+  return { because: "unreadable-reference", by: [referrer], path, reason };
+}
+
+function unreadableKind(kind: UnreadKind): Doubt {
+  return { because: "unreadable-kind", by: [], reason: `${groupKindText(kind)}: ${kind.reason}` };
+}

@@ -1,0 +1,15 @@
+import type { Cluster } from "./cluster.ts";
+
+/** A cluster that reads as `cluster` does and writes nothing: every write seems to succeed. */
+export function dryRun(cluster: Cluster): Cluster {
+  return {
+    discover: cluster.discover,
+    get: cluster.get,
+    list: cluster.list,
+    deleted: cluster.deleted,
+    patch: async (object) => object,
+    create: async (object) => object,
+    delete: async () => {},
+    record: async () => {},
+  };
+}

@@ -1,0 +1,41 @@
+import type { Graph } from "./graph.ts";
+import { isTemplateKind } from "./kinds.ts";
+import { isRetired } from "./marks.ts";
+import { keyOf, keyText, type ObjectKey } from "./object.ts";
+import type { Reference } from "./references.ts";
+
+/** Which keys something that stays refers to, existing or not. */
+export interface Needed {
+  has(key: ObjectKey): boolean;
+  /** The staying referrers of a key, each once; empty when it is not needed. */
+  by(key: ObjectKey): readonly ObjectKey[];
+  /** Whether this referrer's references count: it is no template, or not retired, or itself needed. */
+  stays(key: ObjectKey): boolean;
+}
+
+/**
+ * The least fixpoint of design.md: a referrer that is not a template stays, Terminating or not; so does a template
+ * that is not retired; a retired template stays only while something that stays refers to it.
+ */
+export function neededIn(graph: Graph): Needed {
+  const needed = new Set<string>();
+  const isLeaving = new Set(
+    graph.objects.filter((object) => isTemplateKind(keyOf(object)) && isRetired(object)).map((o) => keyText(keyOf(o))),
+  );
+  const open: Reference[] = graph.references.filter(({ referrer }) => !isLeaving.has(keyText(referrer)));
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const target = keyText(next.target);
+    if (needed.has(target)) continue;
+    needed.add(target);
+    if (isLeaving.has(target)) open.push(...graph.referencesFrom(next.target));
+  }
+  const stays = (key: ObjectKey) => !isLeaving.has(keyText(key)) || needed.has(keyText(key));
+  return {
+    has: (key) => needed.has(keyText(key)),
+    by: (key) => {
+      const referrers = graph.referrersOf(key).map(({ referrer }) => referrer);
+      return [...new Map(referrers.filter(stays).map((referrer) => [keyText(referrer), referrer])).values()];
+    },
+    stays,
+  };
+}

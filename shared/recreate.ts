@@ -1,0 +1,93 @@
+import { failedWith } from "./cluster.ts";
+import type { Context } from "./context.ts";
+import { type ComesBackAs, type Copy, removeCopy, saveCopy } from "./copies.ts";
+import {
+  FIELD_MANAGER,
+  HOLD,
+  RENEWED_AT,
+  RETIRED_AT,
+  RETIRED_LABEL,
+  retiredSince,
+  timestamp,
+  UNNEEDED_SINCE,
+} from "./marks.ts";
+import { groupOf, type KubeObject, keyOf, type OwnerReference } from "./object.ts";
+
+/**
+ * Creates again an object that is gone, from `copy.body`: first the copy is made to last, then the object is created
+ * with hold and marks, then its managedFields are given back (in a patch of their own, as `clusterctl move` does: an
+ * owner that applies server-side would else conflict with us), then the copy goes. After a crash between any two of
+ * these `finishCopy` takes over.
+ *
+ * Returns the object, or undefined when something else already stands under its name.
+ */
+export async function recreate(context: Context, copy: Copy): Promise<KubeObject | undefined> {
+  await saveCopy(context, copy);
+  return createFromCopy(context, copy);
+}
+
+/** The steps of `recreate` after the copy was made. */
+export async function createFromCopy(context: Context, copy: Copy): Promise<KubeObject | undefined> {
+  const owners = await livingOwners(context, copy.body);
+  try {
+    const created = await context.cluster.create(bodyToCreate(copy.body, copy.as, owners, context.now()));
+    await giveBackManagedFields(context, created, copy.body);
+    await removeCopy(context, keyOf(copy.body));
+    return created;
+  } catch (error) {
+    if (!failedWith(error, "already-exists")) throw error;
+    await removeCopy(context, keyOf(copy.body));
+    return undefined;
+  }
+}
+
+/** The body for a create: without what only the server writes, with hold and marks. */
+export function bodyToCreate(
+  body: KubeObject,
+  as: ComesBackAs,
+  owners: readonly OwnerReference[],
+  now: Temporal.Instant,
+): KubeObject {
+  const { status: _, metadata, ...rest } = body;
+  const { name, namespace, labels, annotations } = metadata;
+  const { [RETIRED_LABEL]: _label, ...keptLabels } = labels ?? {};
+  const { [RETIRED_AT]: _retired, [UNNEEDED_SINCE]: _unneeded, ...keptAnnotations } = annotations ?? {};
+  const marks =
+    as === "retired" ? { [RETIRED_AT]: timestamp(retiredSince(body) ?? now) } : { [RENEWED_AT]: timestamp(now) };
+  return {
+    ...rest,
+    metadata: {
+      name,
+      ...(namespace !== undefined && { namespace }),
+      labels: as === "retired" ? { ...keptLabels, [RETIRED_LABEL]: "true" } : keptLabels,
+      annotations: { ...keptAnnotations, ...marks },
+      finalizers: [HOLD],
+      ...(owners.length > 0 && { ownerReferences: [...owners] }),
+    },
+  };
+}
+
+/** Whether an object that we created still waits for its managedFields: we own its spec, which nobody gave us. */
+export function lacksManagedFields(object: KubeObject): boolean {
+  return (object.metadata.managedFields ?? []).some((entry) => {
+    const fields = entry.fieldsV1;
+    return entry.manager === FIELD_MANAGER && typeof fields === "object" && fields !== null && "f:spec" in fields;
+  });
+}
+
+/** Puts the managedFields of `body` on the live object; nothing to do where `body` has none. */
+export async function giveBackManagedFields({ cluster }: Context, live: KubeObject, body: KubeObject): Promise<void> {
+  const managedFields = body.metadata.managedFields ?? [];
+  if (managedFields.length > 0) await cluster.patch(live, { metadata: { managedFields } });
+}
+
+async function livingOwners({ cluster }: Context, body: KubeObject): Promise<readonly OwnerReference[]> {
+  const namespace = body.metadata.namespace ?? "";
+  const living: OwnerReference[] = [];
+  for (const owner of body.metadata.ownerReferences ?? []) {
+    const key = { group: groupOf(owner.apiVersion), kind: owner.kind, namespace, name: owner.name };
+    const live = await cluster.get(key);
+    if (live !== undefined && live.metadata.uid === owner.uid) living.push(owner);
+  }
+  return living;
+}

@@ -1,0 +1,32 @@
+import { type Cluster, ClusterError, failedWith } from "./cluster.ts";
+import type { KubeObject, ObjectKey } from "./object.ts";
+
+const ATTEMPTS = 5;
+
+/**
+ * Acts on an object as it now is, and again on a fresh read after each conflict, at most five times in all.
+ *
+ * Returns undefined when the object is gone. Throws ClusterError "unavailable" when the last attempt conflicts too,
+ * and whatever else `act` throws.
+ *
+ * @param seen the object as it was just read, which spares the first read
+ */
+export async function onObject<Result>(
+  cluster: Cluster,
+  key: ObjectKey,
+  act: (live: KubeObject) => Promise<Result>,
+  seen?: KubeObject,
+): Promise<Result | undefined> {
+  let live = seen ?? (await cluster.get(key));
+  for (let left = ATTEMPTS; live !== undefined; left -= 1) {
+    try {
+      return await act(live);
+    } catch (error) {
+      if (failedWith(error, "not-found")) return undefined;
+      if (!failedWith(error, "conflict")) throw error;
+      if (left === 1) throw new ClusterError("unavailable", `still in conflict: ${error.message}`, { cause: error });
+      live = await cluster.get(key);
+    }
+  }
+  return undefined;
+}

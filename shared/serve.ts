@@ -1,0 +1,71 @@
+import { serve as listen } from "@hono/node-server";
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { type Change, readChange } from "./change.ts";
+import type { Context, Handle } from "./context.ts";
+import { InputError } from "./input-error.ts";
+import { replyTo } from "./reply.ts";
+
+const HOW_TO_CALL = "POST a CloudEvent to /, or GET /health/liveness or /health/readiness\n";
+
+/**
+ * The HTTP contract of one function: 204 handled, 200 with one reply CloudEvent when something was done, 400 and 413
+ * for what the Broker must not send again, 503 for what it may. Never 404 or 409, which the Broker retries
+ * (knative/eventing pkg/kncloudevents/retries.go).
+ *
+ * @param name the function's, for the source of its replies
+ */
+export function createApp(name: string, handle: Handle, context: Context): Hono {
+  const app = new Hono();
+  const { log, settings } = context;
+  const limit = bodyLimit({
+    maxSize: settings.maxEventBytes,
+    onError: (c) =>
+      c.text(`the event is larger than MAX_EVENT_BYTES (${settings.maxEventBytes}); the sweep does its work\n`, 413),
+  });
+
+  app.post("/", limit, async (c) => {
+    const body = await c.req.text();
+    let change: Change;
+    try {
+      change = readChange(c.req.header(), body);
+    } catch (error) {
+      // Only reading the event may blame the sender; whatever fails later is ours and worth another try.
+      if (!(error instanceof InputError)) throw error;
+      log.warn({ reason: error.message }, "event refused");
+      return c.text(`${error.message}\n`, 400);
+    }
+    const outcome = await handle(context, change);
+    const reply = replyTo(name, change, outcome, context.now());
+    if (reply === undefined) return c.body(null, 204);
+    return c.body(reply.body, 200, reply.headers);
+  });
+  app.get("/health/liveness", (c) => c.text("OK\n"));
+  app.get("/health/readiness", (c) => c.text("OK\n"));
+
+  app.notFound((c) => c.text(HOW_TO_CALL, 400));
+  app.onError((error, c) => {
+    log.error({ err: error }, "event failed, to be sent again");
+    return c.text("not done yet; send it again\n", 503);
+  });
+  return app;
+}
+
+export interface Server {
+  readonly port: number;
+  /** Takes no new connection and resolves once every request under way is answered. */
+  close(): Promise<void>;
+}
+
+/** Listens on all interfaces. Port 0 takes a free one. Rejects when the port is taken. */
+export function startServer(app: Hono, port: number): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = listen({ fetch: app.fetch, port }, (address) => resolve({ port: address.port, close }));
+    server.once("error", reject);
+    const close = () =>
+      new Promise<void>((closed, failed) => {
+        server.close((error) => (error === undefined ? closed() : failed(error)));
+        if ("closeIdleConnections" in server) server.closeIdleConnections();
+      });
+  });
+}

@@ -1,0 +1,74 @@
+import { z } from "zod";
+import { InputError } from "./input-error.ts";
+
+const duration = z.string().transform((text, context) => {
+  try {
+    const parsed = Temporal.Duration.from(text);
+    const milliseconds = parsed.total("milliseconds");
+    if (milliseconds >= 0) return Temporal.Duration.from({ milliseconds });
+  } catch {
+    // Years and months have no fixed length, so they are refused like any other text.
+  }
+  context.addIssue({ code: "custom", message: "an ISO 8601 duration of days or less, not negative, such as PT10M" });
+  return z.NEVER;
+});
+
+const wholeNumber = (least: number, most: number) =>
+  z.coerce.number(`a whole number from ${least} to ${most}`).int().min(least).max(most);
+
+const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+
+/** The environment as it may be. README's settings table says the same for people. */
+const Environment = z.object({
+  PORT: wholeNumber(0, 65535).default(8080),
+  SNAPSHOT: z.string().min(1).optional(),
+  KUBECONFIG: z.string().min(1).optional(),
+  DRY_RUN: z.enum(["true", "false"], '"true" or "false"').default("false"),
+  COLLECT_GRACE: duration.prefault("PT10M"),
+  RENEW_AFTER: duration.prefault("PT2M"),
+  MAX_EVENT_BYTES: wholeNumber(1024, 64 * 1024 * 1024).default(4 * 1024 * 1024),
+  POD_NAMESPACE: z
+    .string()
+    .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, "a namespace name")
+    .default("capi-caretaker"),
+  LOG_LEVEL: z.enum(LEVELS, `one of ${LEVELS.join(", ")}`).default("info"),
+});
+
+/** Everything a person can set, checked once at the start. */
+export interface Settings {
+  readonly port: number;
+  readonly snapshot: string | undefined;
+  readonly kubeconfig: string | undefined;
+  readonly dryRun: boolean;
+  /** How long a deletion that would be ours waits after a template was last needed. */
+  readonly collectGrace: Temporal.Duration;
+  /** How long a template stays retired before it is renewed. */
+  readonly renewAfter: Temporal.Duration;
+  readonly maxEventBytes: number;
+  /** Where this program runs and may keep copies. */
+  readonly ownNamespace: string;
+  readonly logLevel: (typeof LEVELS)[number];
+}
+
+/** Reads settings from environment variables. Throws an InputError naming each bad one, what it holds and may hold. */
+export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
+  const parsed = Environment.safeParse(environment);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path: [name = ""], message }) => {
+      return `${String(name)} is ${JSON.stringify(environment[String(name)])}; it may be ${message}`;
+    });
+    throw new InputError(problems.join("\n"));
+  }
+  const read = parsed.data;
+  return {
+    port: read.PORT,
+    snapshot: read.SNAPSHOT,
+    kubeconfig: read.KUBECONFIG,
+    dryRun: read.DRY_RUN === "true",
+    collectGrace: read.COLLECT_GRACE,
+    renewAfter: read.RENEW_AFTER,
+    maxEventBytes: read.MAX_EVENT_BYTES,
+    ownNamespace: read.POD_NAMESPACE,
+    logLevel: read.LOG_LEVEL,
+  };
+}

@@ -1,0 +1,120 @@
+import { type Cluster, ClusterError, type Discovery, type EventRecord, type MergePatch } from "../cluster.ts";
+import { isTemplateKind, NAMESPACE } from "../kinds.ts";
+import { type GroupKind, groupKindText, isTerminating, KubeObject, keyOf, keyText, type ObjectKey } from "../object.ts";
+import { mergePatch } from "./merge-patch.ts";
+import { createStore, revisionOf, type StoreChange } from "./store.ts";
+
+/** A cluster in memory, for plan, demo and tests: the same rules as an API server's, nothing is written to disk. */
+export interface SnapshotCluster extends Cluster {
+  /** Called with each change after it happened, as a watch would tell it. */
+  onChange(listener: (change: StoreChange) => void): void;
+  /** The Events recorded so far, oldest first. */
+  events(): readonly EventRecord[];
+  all(): readonly KubeObject[];
+}
+
+export interface SnapshotOptions {
+  /** The clock for creation and deletion timestamps. */
+  readonly now?: () => Temporal.Instant;
+  /** A namespace that exists besides those that hold something: the one we run in. */
+  readonly ownNamespace?: string;
+}
+
+/** @param objects what the cluster holds at first; a namespace that holds something exists, listed or not */
+export function snapshotCluster(objects: readonly KubeObject[], options: SnapshotOptions = {}): SnapshotCluster {
+  const { now = () => Temporal.Now.instant(), ownNamespace } = options;
+  const store = createStore([...objects, ...impliedNamespaces(objects, ownNamespace)], now);
+  const events = new Map<string, EventRecord>();
+  // A kind once seen stays served, as its CustomResourceDefinition would stay.
+  const kinds = new Map<string, Discovery["served"][number]>();
+  const learn = (object: KubeObject) => kinds.set(groupKindText(keyOf(object)), servedAs(object));
+  for (const object of store.all()) learn(object);
+
+  return {
+    onChange: store.onChange,
+    events: () => [...events.values()],
+    all: store.all,
+    discover: async () => ({ served: [...kinds.values()], hidden: [] }),
+    get: async (key) => structuredClone(store.get(key)),
+    async list({ group, kind }: GroupKind, { label, namespace } = {}) {
+      const found = store.all().filter((object) => {
+        const key = keyOf(object);
+        const isAsked = key.group === group && key.kind === kind && (namespace ?? key.namespace) === key.namespace;
+        return isAsked && (label === undefined || object.metadata.labels?.[label] !== undefined);
+      });
+      return structuredClone(found);
+    },
+    async patch(object, patch) {
+      const current = expect(store.get(keyOf(object)), object);
+      return structuredClone(store.replace(current, patched(current, patch)));
+    },
+    async create(object, { dryRun = false } = {}) {
+      const { namespace = "" } = object.metadata;
+      const home = store.get({ ...NAMESPACE, namespace: "", name: namespace });
+      if (namespace !== "" && home === undefined)
+        throw new ClusterError("not-found", `namespace ${namespace} not found`);
+      if (home !== undefined && isTerminating(home)) {
+        throw new ClusterError("forbidden", `namespace ${namespace} is being terminated`);
+      }
+      if (!dryRun) learn(object);
+      return structuredClone(store.create(structuredClone(object), dryRun));
+    },
+    async delete(object) {
+      store.remove(expect(store.get(keyOf(object)), object));
+    },
+    deleted: async (key, resourceVersion) => structuredClone(store.deletedSince(key, revisionOf(resourceVersion) - 1n)),
+    async record(event) {
+      events.set(`${keyText(keyOf(event.regarding))} ${event.reason} ${event.note}`, event);
+    },
+  };
+}
+
+function patched(current: KubeObject, patch: MergePatch): KubeObject {
+  const next = KubeObject.parse(mergePatch(current, patch));
+  const before = new Set(current.metadata.finalizers ?? []);
+  const added = (next.metadata.finalizers ?? []).filter((finalizer) => !before.has(finalizer));
+  if (isTerminating(current) && added.length > 0) {
+    throw new ClusterError("invalid", `no new finalizers can be added if the object is being deleted: ${added.join()}`);
+  }
+  const { uid, resourceVersion, creationTimestamp, deletionTimestamp } = current.metadata;
+  return {
+    ...next,
+    metadata: {
+      ...next.metadata,
+      uid,
+      resourceVersion,
+      creationTimestamp,
+      ...(deletionTimestamp && { deletionTimestamp }),
+    },
+  };
+}
+
+function expect(current: KubeObject | undefined, read: KubeObject): KubeObject {
+  const key = keyText(keyOf(read));
+  if (current === undefined) throw new ClusterError("not-found", `${key} not found`);
+  const { uid, resourceVersion } = read.metadata;
+  const isSame = current.metadata.uid === uid && current.metadata.resourceVersion === resourceVersion;
+  if (isSame) return current;
+  throw new ClusterError("conflict", `${key} has changed since it was read`);
+}
+
+function servedAs(object: KubeObject): Discovery["served"][number] {
+  const { group, kind, namespace }: ObjectKey = keyOf(object);
+  const version = object.apiVersion.slice(object.apiVersion.indexOf("/") + 1);
+  return {
+    group,
+    kind,
+    version,
+    plural: `${kind.toLowerCase()}s`,
+    namespaced: namespace !== "" || isTemplateKind({ group, kind }),
+  };
+}
+
+function impliedNamespaces(objects: readonly KubeObject[], own = ""): readonly KubeObject[] {
+  const isNamespace = (object: KubeObject) => groupKindText(keyOf(object)) === groupKindText(NAMESPACE);
+  const named = new Set(objects.filter(isNamespace).map(({ metadata }) => metadata.name));
+  const held = new Set([own, ...objects.map(({ metadata }) => metadata.namespace ?? "")]);
+  return [...held]
+    .filter((name) => name !== "" && !named.has(name))
+    .map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }));
+}
