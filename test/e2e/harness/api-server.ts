@@ -7,20 +7,28 @@ import { binary } from "./paths.ts";
 import { type Child, startProcess, untilReady } from "./process.ts";
 
 export interface ApiServerOptions {
-  /** Writes `audit.log` in the folder, a JSON line for every request when it is complete. */
+  /** Records every request in the audit log, not only the event source's watches. */
   audit?: boolean;
   featureGates?: Record<string, boolean>;
   /** Further flags of kube-apiserver. */
   apiServerFlags?: readonly string[];
 }
 
+/** Who the event source logs in as, so that its watches can be told from those of others. */
+export const sourceUser = "e2e-source";
+
 /** The smallest record from which requests can be counted: who, what, with which answer. */
-const auditPolicy = {
-  apiVersion: "audit.k8s.io/v1",
-  kind: "Policy",
-  omitStages: ["RequestReceived"],
-  rules: [{ level: "Metadata" }],
-};
+function auditPolicy(isEverything: boolean): object {
+  return {
+    apiVersion: "audit.k8s.io/v1",
+    kind: "Policy",
+    omitStages: ["RequestReceived"],
+    rules: [
+      { level: "Metadata", users: [sourceUser], verbs: ["watch"] },
+      { level: isEverything ? "Metadata" : "None" },
+    ],
+  };
+}
 
 function writeServiceAccountKey(folder: string): string {
   const file = join(folder, "service-account.pem");
@@ -29,19 +37,23 @@ function writeServiceAccountKey(folder: string): string {
   return file;
 }
 
-/** Writes what kube-apiserver needs into the folder and returns its flags; `token` makes a cluster administrator. */
+/** Writes what kube-apiserver needs into the folder and returns its flags. Each of the tokens makes a cluster administrator. */
 export function apiServerFlags(
-  { folder, etcdUrl, port, token }: { folder: string; etcdUrl: string; port: number; token: string },
+  { folder, etcdUrl, port, tokens }: { folder: string; etcdUrl: string; port: number; tokens: Record<string, string> },
   { audit = false, featureGates = {}, apiServerFlags: further = [] }: ApiServerOptions,
 ): string[] {
   const key = writeServiceAccountKey(folder);
-  writeFileSync(join(folder, "tokens.csv"), `${token},e2e-admin,e2e-admin,system:masters\n`);
-  writeFileSync(join(folder, "audit-policy.json"), JSON.stringify(auditPolicy));
+  const logins = Object.entries(tokens).map(([user, token]) => `${token},${user},${user},system:masters\n`);
+  writeFileSync(join(folder, "tokens.csv"), logins.join(""));
+  writeFileSync(join(folder, "audit-policy.json"), JSON.stringify(auditPolicy(audit)));
   const gates = Object.entries(featureGates).map(([gate, isOn]) => `${gate}=${isOn}`);
   return [
     `--etcd-servers=${etcdUrl}`,
     `--secure-port=${port}`,
     "--bind-address=127.0.0.1",
+    // Only the endpoints of the Service `kubernetes` would use it; without it a network with no default route is refused.
+    "--advertise-address=127.0.0.1",
+    "--endpoint-reconciler-type=none",
     `--cert-dir=${folder}`,
     "--service-account-issuer=https://kubernetes.default.svc",
     `--service-account-key-file=${key}`,
@@ -50,8 +62,9 @@ export function apiServerFlags(
     "--authorization-mode=RBAC",
     "--service-cluster-ip-range=10.0.0.0/24",
     "--disable-admission-plugins=ServiceAccount",
-    ...(audit ? [`--audit-policy-file=${join(folder, "audit-policy.json")}`, "--audit-log-mode=blocking"] : []),
-    ...(audit ? [`--audit-log-path=${join(folder, "audit.log")}`] : []),
+    `--audit-policy-file=${join(folder, "audit-policy.json")}`,
+    `--audit-log-path=${join(folder, "audit.log")}`,
+    "--audit-log-mode=blocking",
     ...(gates.length > 0 ? [`--feature-gates=${gates.join(",")}`] : []),
     ...further,
   ];

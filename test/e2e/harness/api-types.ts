@@ -26,6 +26,8 @@ export interface Api {
   /** The object, or undefined when there is none. */
   get<T extends KubeObject = KubeObject>(ref: ObjectRef): Promise<T | undefined>;
   list<T extends KubeObject = KubeObject>(selection: Selection): Promise<T[]>;
+  /** A list with its resourceVersion, from which a watch goes on. */
+  listAt<T extends KubeObject = KubeObject>(selection: Selection): Promise<{ items: T[]; resourceVersion: string }>;
   create<T extends KubeObject = KubeObject>(object: T): Promise<T>;
   /** Server-side apply; forces conflicts unless told not to. */
   apply<T extends KubeObject = KubeObject>(

@@ -59,6 +59,15 @@ export function apiOf(server: Server): Api {
       contentType: `application/${type}+json`,
       body: JSON.stringify(body),
     });
+  const listAt = async <T extends KubeObject>(
+    selection: Selection,
+  ): Promise<{ items: T[]; resourceVersion: string }> => {
+    const { labelSelector, fieldSelector, apiVersion, kind } = selection;
+    const path = pathOf(selection) + query({ labelSelector, fieldSelector });
+    const { items, metadata } = await json<{ items: T[]; metadata: { resourceVersion: string } }>({ path });
+    // A list leaves out what all its items share.
+    return { items: items.map((item) => ({ ...item, apiVersion, kind })), resourceVersion: metadata.resourceVersion };
+  };
   return {
     server,
     raw,
@@ -70,14 +79,8 @@ export function apiOf(server: Server): Api {
         throw error;
       }
     },
-    async list<T extends KubeObject>(selection: Selection) {
-      const { labelSelector, fieldSelector } = selection;
-      const { items } = await json<{ items: T[] }>({
-        path: pathOf(selection) + query({ labelSelector, fieldSelector }),
-      });
-      // A list leaves out what all its items share.
-      return items.map((item) => ({ ...item, apiVersion: selection.apiVersion, kind: selection.kind }));
-    },
+    list: async <T extends KubeObject>(selection: Selection) => (await listAt<T>(selection)).items,
+    listAt,
     create: (object) => json({ method: "POST", path: pathOf(refOf(object)), body: JSON.stringify(object) }),
     apply(object, { fieldManager = "e2e", force = true, subresource } = {}) {
       const path = pathOf(refOf(object), object.metadata.name, subresource) + query({ fieldManager, force });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { apiOf } from "./api.ts";
-import { type ApiServerOptions, apiServerFlags, startApiServer } from "./api-server.ts";
+import { type ApiServerOptions, apiServerFlags, sourceUser, startApiServer } from "./api-server.ts";
 import type { Api } from "./api-types.ts";
 import { startEtcd } from "./etcd.ts";
 import type { Server } from "./http.ts";
@@ -24,6 +24,9 @@ export interface OwnParts {
   /** The one that runs now; `restartApiServer` replaces it. */
   apiServer: Child;
   controllerManager: Child | undefined;
+  /** A kubeconfig for the event source alone. */
+  sourceKubeconfig: string;
+  auditLog: string;
   /** Starts kube-apiserver again on the same port and data, once the former one was stopped or killed. */
   restartApiServer(): Promise<void>;
 }
@@ -38,7 +41,6 @@ export interface ControlPlane {
   kubeconfig: string;
   /** The folder of its files. With `own`: apiserver.crt (its authority), tls.crt and tls.key for 127.0.0.1. */
   folder: string;
-  auditLog: string | undefined;
   own: OwnParts | undefined;
   /** Ends its processes; its data are lost. */
   stop(): Promise<void>;
@@ -62,13 +64,13 @@ async function startControllerManager(name: string, kubeconfig: string, folder: 
 function givenControlPlane(kubeconfig: string): ControlPlane {
   const server = readKubeconfig(kubeconfig);
   const folder = runFolder("given");
-  const rest = { folder, auditLog: undefined, own: undefined, stop: async () => {} };
+  const rest = { folder, own: undefined, stop: async () => {} };
   return { name: "given", url: server.url, server, api: apiOf(server), kubeconfig, ...rest };
 }
 
 /**
  * Starts etcd, kube-apiserver and, unless told not to, kube-controller-manager on free loopback ports, and waits until the API
- * is ready. With E2E_KUBECONFIG set it gives that cluster instead, without `own` and `auditLog`.
+ * is ready. With E2E_KUBECONFIG set it gives that cluster instead, without `own`.
  */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const given = process.env.E2E_KUBECONFIG;
@@ -76,9 +78,12 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const { name = "main", controllerManager: hasControllerManager = true } = options;
   const folder = runFolder(name);
   const { etcd, url: etcdUrl } = await startEtcd(name, folder);
-  const [port, token] = [await freePort(), randomUUID()];
+  const [port, token, sourceToken] = [await freePort(), randomUUID(), randomUUID()];
   const url = `https://127.0.0.1:${port}`;
-  const flags = apiServerFlags({ folder, etcdUrl, port, token }, options);
+  const flags = apiServerFlags(
+    { folder, etcdUrl, port, tokens: { "e2e-admin": token, [sourceUser]: sourceToken } },
+    options,
+  );
   const start = () => startApiServer(name, folder, flags, { url, token });
   const { child, server } = await start();
   const kubeconfig = writeKubeconfig(join(folder, "kubeconfig"), server);
@@ -86,6 +91,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     etcd,
     apiServer: child,
     controllerManager: hasControllerManager ? await startControllerManager(name, kubeconfig, folder) : undefined,
+    sourceKubeconfig: writeKubeconfig(join(folder, "source-kubeconfig"), { ...server, token: sourceToken }),
+    auditLog: join(folder, "audit.log"),
     async restartApiServer() {
       own.apiServer = (await start()).child;
     },
@@ -97,7 +104,6 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     api: apiOf(server),
     kubeconfig,
     folder,
-    auditLog: options.audit === true ? join(folder, "audit.log") : undefined,
     own,
     async stop() {
       await own.controllerManager?.stop(2000);

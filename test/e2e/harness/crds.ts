@@ -73,15 +73,18 @@ export function providerCrds({ metal3 = "v1beta1", rke2 = "v1beta1" }: CrdOption
   ];
 }
 
-/** Applies CustomResourceDefinitions and waits until each is Established. */
+/** Applies CustomResourceDefinitions and waits until the objects of each can be listed. */
 export async function installCrds(api: Api, crds: readonly Crd[] = [...capiCrds(), ...providerCrds()]): Promise<void> {
   await Promise.all(
     crds.map(async (crd) => {
       await api.apply(crd, { fieldManager: "e2e-crds" });
-      await eventually(
-        `${crd.metadata.name} to be established`,
-        async () => conditionOf(await api.get(refOf(crd)), "Established")?.status === "True",
-      );
+      const { group, names, versions } = crd.spec;
+      const version = versions.find(({ served }) => served)?.name;
+      await eventually(`${crd.metadata.name} to be established`, async () => {
+        const isEstablished = conditionOf(await api.get(refOf(crd)), "Established")?.status === "True";
+        // Even then its storage answers 429 for a moment.
+        return isEstablished && (await api.list({ apiVersion: `${group}/${version}`, kind: names.kind })) !== undefined;
+      });
     }),
   );
 }

@@ -1,0 +1,110 @@
+import { ApiError } from "./api.ts";
+import type { Api } from "./api-types.ts";
+import { bootstrapVersion } from "./capi-objects.ts";
+import type { BetaVersion } from "./crds.ts";
+import { follow } from "./follow.ts";
+import { type Found, lookUpNodeReuse, type TemplateLookup } from "./node-reuse.ts";
+import type { Kind, KubeObject } from "./objects.ts";
+import {
+  addFinalizer,
+  bootstrap,
+  dropFinalizer,
+  isProvisioned,
+  metal3Finalizer,
+  provision,
+} from "./stand-in-machines.ts";
+
+/** One machine's deletion and what Metal3 would have found then. */
+export interface NodeReuseRecord {
+  machine: string;
+  template: string | undefined;
+  found: Found;
+}
+
+export interface StandInOptions {
+  /** The version of Metal3's kinds that the cluster serves; v1beta1 by default. */
+  metal3?: BetaVersion;
+  /** `annotation` by default, as Metal3 up to 1.12. */
+  lookup?: TemplateLookup;
+  /** Bootstrap kinds to make ready; KubeadmConfig by default, none where their real manager runs. */
+  bootstrapKinds?: readonly Kind[];
+}
+
+/** The infrastructure and bootstrap providers' place is taken by this; hosts are free, always there, and take no time. */
+export interface StandIn {
+  /** Every machine deletion so far, in order. */
+  records: NodeReuseRecord[];
+  /** No machine becomes ready from now on: a rollout stands still before its next replacement. */
+  holdProvisioning(): void;
+  /** No deleted machine is let go from now on: it stays Terminating. */
+  holdDeletions(): void;
+  /** Ends both. */
+  release(): void;
+  /** What went wrong and was tried again, conflicts left out. */
+  errors: unknown[];
+  stop(): Promise<void>;
+}
+
+/** Starts the stand-in. Runs in this process; it ends at teardown. */
+export function startStandIn(api: Api, options: StandInOptions = {}): StandIn {
+  const { metal3 = "v1beta1", lookup = "annotation" } = options;
+  const { bootstrapKinds = [{ apiVersion: bootstrapVersion, kind: "KubeadmConfig" }] } = options;
+  const records: NodeReuseRecord[] = [];
+  const errors: unknown[] = [];
+  const held = { provisioning: false, deletions: false };
+
+  const deprovision = async (machine: KubeObject): Promise<void> => {
+    if (held.deletions || machine.metadata.finalizers?.includes(metal3Finalizer) !== true) return;
+    const result = await lookUpNodeReuse(api, machine, lookup);
+    await dropFinalizer(api, machine);
+    records.push({ machine: machine.metadata.name, ...result });
+    await api.delete({ apiVersion: "v1", kind: "Node", name: machine.metadata.name });
+  };
+  const reconcile = async (machine: KubeObject): Promise<void> => {
+    const { deletionTimestamp, ownerReferences = [], finalizers = [] } = machine.metadata;
+    if (deletionTimestamp !== undefined) return deprovision(machine);
+    // The change it makes comes back as an event, and the rest is done then.
+    if (!finalizers.includes(metal3Finalizer)) return addFinalizer(api, machine);
+    const hasMachine = ownerReferences.some(({ kind }) => kind === "Machine");
+    if (hasMachine && !held.provisioning && !isProvisioned(machine)) await provision(api, machine);
+  };
+  const onError = (error: unknown): void => {
+    // Someone else wrote in between, or the object went: its next event, or the next list, has the truth.
+    if (!(error instanceof ApiError && [404, 409].includes(error.status))) errors.push(error);
+  };
+  const handled =
+    (handle: (object: KubeObject) => Promise<void>) => async (event: { type: string; object: KubeObject }) => {
+      if (event.type !== "DELETED") await handle(event.object);
+    };
+  const machines = follow(
+    api,
+    { apiVersion: `infrastructure.cluster.x-k8s.io/${metal3}`, kind: "Metal3Machine" },
+    handled(reconcile),
+    onError,
+  );
+  const configs = bootstrapKinds.map((kind) =>
+    follow(
+      api,
+      kind,
+      handled((config) => bootstrap(api, config)),
+      onError,
+    ),
+  );
+  return {
+    records,
+    errors,
+    holdProvisioning() {
+      held.provisioning = true;
+    },
+    holdDeletions() {
+      held.deletions = true;
+    },
+    release() {
+      Object.assign(held, { provisioning: false, deletions: false });
+      machines.again();
+    },
+    async stop() {
+      await Promise.all([machines, ...configs].map((following) => following.stop()));
+    },
+  };
+}
