@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "vitest";
 import { startAdapter } from "./harness/adapter.ts";
 import { startCapi } from "./harness/capi.ts";
@@ -5,15 +6,30 @@ import { kubeadmConfigTemplate, machineDeployment } from "./harness/capi-objects
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
 import { installCrds } from "./harness/crds.ts";
 import { metal3MachineTemplate } from "./harness/metal3-objects.ts";
-import { type KubeObject, refOf } from "./harness/objects.ts";
+import { type KubeObject, refOf, valueAt } from "./harness/objects.ts";
 import { startRelay } from "./harness/relay.ts";
 import { type StandIn, startStandIn } from "./harness/stand-in.ts";
+import { tearDown } from "./harness/teardown.ts";
 import { eventually } from "./harness/wait.ts";
 import { createWorkload, untilRolledOut } from "./harness/workload.ts";
 
 const namespace = "smoke";
 const metal3Template = { apiVersion: "infrastructure.cluster.x-k8s.io/v1beta1", kind: "Metal3MachineTemplate" };
 const template = (name: string): KubeObject => metal3MachineTemplate({ namespace, name, version: "v1beta1" });
+
+/** Command lines of the processes that this one has started and that still run. */
+function children(): string[] {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid) => {
+    try {
+      const parent = /^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+      return parent === String(process.pid) ? [readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ")] : [];
+    } catch {
+      // It ended while it was looked at.
+      return [];
+    }
+  });
+}
 
 let controlPlane: ControlPlane;
 let standIn: StandIn;
@@ -60,5 +76,11 @@ test("the adapter delivers what changes once it is up, and the relay passes it o
   const [add, deletion] = receiver.received;
   expect(add?.attributes).toMatchObject({ type: "dev.knative.apiserver.resource.add", name: "announced", namespace });
   expect(deletion?.attributes.type).toBe("dev.knative.apiserver.resource.delete");
-  expect((deletion?.data as KubeObject).metadata.uid).toBe(created.metadata.uid);
+  expect(valueAt(deletion?.data, "metadata", "uid")).toBe(created.metadata.uid);
+});
+
+test("a teardown leaves no process behind", async () => {
+  expect(children()).not.toEqual([]);
+  await tearDown();
+  expect(children()).toEqual([]);
 });

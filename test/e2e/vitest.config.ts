@@ -2,6 +2,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   root: import.meta.dirname,
+  cacheDir: ".build/vite",
   test: {
     include: ["**/*.e2e.ts"],
     exclude: [".build/**", ".runs/**"],

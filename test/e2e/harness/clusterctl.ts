@@ -1,6 +1,5 @@
-import type { Outcome } from "./helm.ts";
+import { type Outcome, run } from "./command.ts";
 import { binary } from "./paths.ts";
-import { run } from "./process.ts";
 import { runFolder } from "./run-folder.ts";
 
 /** Runs clusterctl with a home of its own, such as `["move", "--kubeconfig", a, "--to-kubeconfig", b, "-n", "sylva"]`. */

@@ -1,17 +1,12 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
+import { type Outcome, run } from "./command.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import type { Fields } from "./objects.ts";
 import { binary } from "./paths.ts";
-import { run } from "./process.ts";
-import { runFolder } from "./run-folder.ts";
 
-export interface Outcome {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
+import { runFolder } from "./run-folder.ts";
 
 /** Runs Helm 3 or 4 with a home of its own. An exit code other than 0 is not thrown, but given back. */
 export function helm(major: 3 | 4, controlPlane: ControlPlane, args: readonly string[]): Promise<Outcome> {

@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { bareEnvironment, track } from "./children.ts";
 import { runFolder } from "./run-folder.ts";
 import { onTeardown } from "./teardown.ts";
 import { eventually, GiveUp } from "./wait.ts";
@@ -32,30 +33,9 @@ export interface Start {
   name: string;
   command: string;
   args?: readonly string[];
-  /** Added to a bare environment (PATH, HOME, TMPDIR): what the person's shell holds must not change a test. */
+  /** Added to a bare environment (PATH, HOME, TMPDIR). */
   env?: Record<string, string>;
   cwd?: string;
-}
-
-const running = new Set<ChildProcess>();
-
-function killAll(): void {
-  for (const child of running) child.kill("SIGKILL");
-}
-
-process.once("exit", killAll);
-// Without a listener these signals end the process with no exit event, and the children would stay.
-for (const [signal, code] of [
-  ["SIGINT", 130],
-  ["SIGTERM", 143],
-  ["SIGHUP", 129],
-] as const) {
-  process.once(signal, () => process.exit(code));
-}
-
-/** The bare environment of everything that is started. Folders lie in the run's. */
-export function bareEnvironment(): Record<string, string> {
-  return { PATH: process.env.PATH ?? "/usr/bin:/bin", HOME: runFolder("home"), TMPDIR: runFolder("tmp"), TZ: "UTC" };
 }
 
 /** Starts a process with its log in the run's folder. Throws when the command cannot be run. */
@@ -71,13 +51,12 @@ export async function startProcess({ name, command, args = [], env = {}, cwd }: 
   let end: Ended | undefined;
   const exited = new Promise<Ended>((resolve) => {
     child.once("exit", (code, signal) => {
-      running.delete(child);
       end = { code, signal };
       resolve(end);
     });
   });
   await new Promise((resolve, reject) => child.once("spawn", resolve).once("error", reject));
-  running.add(child);
+  track(child);
   const kill = (signal: NodeJS.Signals = "SIGKILL"): void => void child.kill(signal);
   const forget = onTeardown(name, async () => {
     kill();
@@ -123,23 +102,4 @@ export async function answersOk(url: string): Promise<boolean> {
     await response.body?.cancel();
     return response.ok;
   });
-}
-
-/** Runs a command to its end and collects what it printed. Never throws for an exit code. */
-export async function run(
-  command: string,
-  args: readonly string[],
-  { env = {}, cwd, input }: { env?: Record<string, string>; cwd?: string; input?: string } = {},
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(command, args, { ...(cwd === undefined ? {} : { cwd }), env: { ...bareEnvironment(), ...env } });
-  running.add(child);
-  const output = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
-  child.stdin.on("error", () => {}).end(input);
-  const code = await new Promise<number | null>((resolve, reject) =>
-    child.once("error", reject).once("close", resolve),
-  );
-  running.delete(child);
-  return { code, ...output };
 }
