@@ -1,0 +1,68 @@
+import { handle as collect } from "../../functions/collect-templates/index.ts";
+import { handle as retain } from "../../functions/retain-templates/index.ts";
+import type { Context } from "../../shared/context.ts";
+import { createLog } from "../../shared/log.ts";
+import type { KubeObject } from "../../shared/object.ts";
+import { createApp, startServer } from "../../shared/serve.ts";
+import { readSettings } from "../../shared/settings.ts";
+import { type SnapshotCluster, snapshotCluster } from "../../shared/snapshot/cluster.ts";
+import type { StoreChange } from "../../shared/snapshot/store.ts";
+import { type Answer, pingEvent, resourceEvent, send } from "./source.ts";
+
+/** A cluster in memory, with both functions served on loopback or without them. */
+export interface World {
+  readonly cluster: SnapshotCluster;
+  /** Delivers every event there is, and those that the answers cause, until nothing happens any more. */
+  settle(): Promise<void>;
+  /** A sweep of each function, as the PingSource causes it, and all that follows. */
+  sweep(): Promise<void>;
+  /** Moves the clock on; nothing happens by itself. */
+  pass(duration: Temporal.DurationLike): void;
+  close(): Promise<void>;
+}
+
+const START = Temporal.Instant.from("2026-05-05T09:00:00Z");
+
+/** @param hear called with every answer that carries a reply */
+export async function createWorld(
+  objects: readonly KubeObject[],
+  withFunctions: boolean,
+  hear: (answer: Answer) => void,
+): Promise<World> {
+  let now = START;
+  const settings = readSettings({ LOG_LEVEL: "silent" });
+  const cluster = snapshotCluster(objects, { now: () => now, ownNamespace: settings.ownNamespace });
+  const pending: StoreChange[] = [];
+  cluster.onChange((change) => pending.push(change));
+  const context: Context = { cluster, settings, now: () => now, log: createLog("silent", "demo") };
+  const functions = withFunctions ? { "retain-templates": retain, "collect-templates": collect } : {};
+  const servers = await Promise.all(
+    Object.entries(functions).map(([name, handle]) => startServer(createApp(name, handle, context), 0)),
+  );
+  const deliver = async (event: Parameters<typeof send>[0]) => {
+    for (const { port } of servers) {
+      const answer = await send(event, `http://127.0.0.1:${port}/`);
+      if (answer.status >= 300) throw new Error(`a function answered ${answer.status} to ${event.type}`);
+      if (answer.reply !== undefined) hear(answer);
+    }
+  };
+  const settle = async () => {
+    for (let change = pending.shift(); change !== undefined; change = pending.shift()) {
+      await deliver(resourceEvent(change));
+    }
+  };
+  return {
+    cluster,
+    settle,
+    async sweep() {
+      await deliver(pingEvent());
+      await settle();
+    },
+    pass(duration) {
+      now = now.add(duration);
+    },
+    async close() {
+      await Promise.all(servers.map((server) => server.close()));
+    },
+  };
+}

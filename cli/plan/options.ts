@@ -1,0 +1,45 @@
+import { parseArgs } from "node:util";
+import { InputError } from "../../shared/input-error.ts";
+import { instant } from "../../shared/marks.ts";
+import { readSettings, type Settings } from "../../shared/settings.ts";
+
+export interface Options {
+  readonly settings: Settings;
+  readonly now: Temporal.Instant;
+  readonly json: boolean;
+}
+
+const USAGE = "usage: npm run --silent plan -- [--snapshot DIR] [--now RFC3339] [--grace ISO8601] [--json]";
+
+/** Reads plan's command line over the environment. Throws an InputError that names the option and what it may hold. */
+export function readOptions(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Options {
+  const { snapshot, now, grace, json } = parse(args);
+  const moment = now === undefined ? Temporal.Now.instant() : instant(now);
+  if (moment === undefined) throw new InputError(`--now is ${JSON.stringify(now)}; it may be an RFC 3339 time`);
+  const settings = readSettings({
+    ...environment,
+    ...(snapshot !== undefined && { SNAPSHOT: snapshot }),
+    ...(grace !== undefined && { COLLECT_GRACE: grace }),
+  });
+  return { settings, now: moment, json: json ?? false };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        snapshot: { type: "string" },
+        now: { type: "string" },
+        grace: { type: "string" },
+        json: { type: "boolean" },
+      },
+    });
+    return values;
+  } catch (error) {
+    throw new InputError(`${error instanceof Error ? error.message : String(error)}; ${USAGE}`, { cause: error });
+  }
+}
