@@ -87,7 +87,7 @@ export async function untilReady(child: Child, isReady: () => Promise<boolean>, 
       const end = child.ended();
       if (end !== undefined) {
         throw new GiveUp(
-          `it ended with ${end.code ?? end.signal}: ${child.log().trimEnd().split("\n").slice(-5).join("\n")}`,
+          `it ended with ${end.code ?? end.signal}: ${child.log().trimEnd().split("\n").slice(-20).join("\n")}`,
         );
       }
       return isReady();
