@@ -1,6 +1,49 @@
-import type { Cluster } from "../cluster.ts";
+import { type Cluster, failedWith } from "../cluster.ts";
 import type { Settings } from "../settings.ts";
+import { isUnknownPath } from "./api-error.ts";
+import { loadConfig } from "./config.ts";
+import { lastDeletion } from "./deleted.ts";
+import { createKinds } from "./kinds.ts";
+import { listObjects, readObject } from "./list.ts";
+import { objectPath } from "./paths.ts";
+import { recordEvent } from "./record.ts";
+import { createRequest, jsonOf, type Wait } from "./request.ts";
+import { createTransport } from "./transport.ts";
+import { createObject, deleteObject, patchObject } from "./write.ts";
 
-export async function kubernetesCluster(_settings: Settings): Promise<Cluster> {
-  throw new Error("not written yet");
+/**
+ * The cluster whose API server a kubeconfig names, or the one this program runs in.
+ *
+ * Nothing is sent before the first call. Throws an InputError when there is no configuration that can be read.
+ *
+ * @param wait passes the time between two attempts of a call
+ */
+export async function kubernetesCluster(settings: Pick<Settings, "kubeconfig">, wait?: Wait): Promise<Cluster> {
+  const transport = createTransport(() => loadConfig(settings.kubeconfig));
+  const request = createRequest(transport, wait);
+  const kinds = createKinds(request);
+  return {
+    discover: kinds.discover,
+    get: (key) =>
+      kinds.on(
+        key,
+        async (kind) => {
+          if (kind.namespaced && key.namespace === "") return undefined;
+          try {
+            return readObject(await request({ method: "GET", path: objectPath(kind, key) }, jsonOf));
+          } catch (error) {
+            if (failedWith(error, "not-found") && !isUnknownPath(error)) return undefined;
+            throw error;
+          }
+        },
+        undefined,
+      ),
+    list: (kind, options) => kinds.on(kind, (served) => listObjects(request, served, options), []),
+    patch: (object, patch) => patchObject(request, kinds, object, patch),
+    create: (object, { dryRun = false } = {}) => createObject(request, kinds, object, dryRun),
+    delete: (object) => deleteObject(request, kinds, object),
+    deleted: (key, resourceVersion) =>
+      kinds.on(key, (kind) => lastDeletion(request, kind, key, resourceVersion), undefined),
+    record: (event) => recordEvent(request, event, Temporal.Now.instant()),
+  };
 }

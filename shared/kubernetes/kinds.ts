@@ -1,0 +1,103 @@
+import { ClusterError, type Discovery, type ServedKind } from "../cluster.ts";
+import { type GroupKind, groupKindText } from "../object.ts";
+import { isUnknownPath } from "./api-error.ts";
+import { discoverKinds } from "./discovery.ts";
+import { listObjects } from "./list.ts";
+import type { Request } from "./request.ts";
+
+const core = (kind: string, plural: string, namespaced: boolean): ServedKind => {
+  return { group: "", version: "v1", kind, plural, namespaced };
+};
+
+/** The kinds of the core group that this program reads, the same on every cluster. */
+const CORE_KINDS = [
+  core("Namespace", "namespaces", false),
+  core("ConfigMap", "configmaps", true),
+  core("Secret", "secrets", true),
+];
+
+const DEFINITION: ServedKind = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+};
+
+/** Where each kind is served, remembered for the life of the process and read anew where that may be wrong. */
+export interface Kinds {
+  /** Always read anew. */
+  discover(): Promise<Discovery>;
+  /**
+   * Acts on a kind where it is served, and once more where it is served now if that path turns out to be unknown.
+   * Returns `absent` when the kind is not served, as a fresh discovery says.
+   *
+   * Throws ClusterError "unavailable" when the kind exists but no version of it is served: its objects are hidden.
+   */
+  on<Result>(kind: GroupKind, act: (served: ServedKind) => Promise<Result>, absent: Result): Promise<Result>;
+}
+
+export function createKinds(request: Request): Kinds {
+  const known = new Map<string, ServedKind>();
+  const read = async (root: "/api" | "/apis"): Promise<readonly ServedKind[]> => {
+    const served = await discoverKinds(request, root);
+    const isBelow = ({ group }: ServedKind) => (group === "") === (root === "/api");
+    for (const [id, kind] of known) if (isBelow(kind)) known.delete(id);
+    for (const kind of served.toReversed()) known.set(groupKindText(kind), kind);
+    return served;
+  };
+  for (const kind of CORE_KINDS) known.set(groupKindText(kind), kind);
+
+  const discover = async (): Promise<Discovery> => {
+    const [served, definitions] = await Promise.all([
+      read("/apis"),
+      listObjects(request, DEFINITION, { metadataOnly: true }),
+    ]);
+    const isServed = new Set(served.map(({ plural, group }) => `${plural}.${group}`));
+    const hidden = definitions.map(({ metadata }) => metadata.name).filter((name) => !isServed.has(name));
+    return { served: [...CORE_KINDS, ...served], hidden: hidden.map(splitDefinitionName) };
+  };
+  const findAnew = async (kind: GroupKind): Promise<ServedKind | undefined> => {
+    const id = groupKindText(kind);
+    await read(kind.group === "" ? "/api" : "/apis");
+    const found = known.get(id);
+    if (found !== undefined || kind.group === "") return found;
+    const { hidden } = await discover();
+    if (!hidden.some(({ group, plural }) => group === kind.group && isPluralOf(plural, kind.kind)))
+      return known.get(id);
+    throw new ClusterError("unavailable", `${id} exists but no version of it is served`);
+  };
+  return {
+    discover,
+    async on(kind, act, absent) {
+      const served = known.get(groupKindText(kind)) ?? (await findAnew(kind));
+      if (served === undefined) return absent;
+      try {
+        return await act(served);
+      } catch (error) {
+        if (!isUnknownPath(error)) throw error;
+      }
+      const now = await findAnew(kind);
+      if (now === undefined) return absent;
+      try {
+        return await act(now);
+      } catch (error) {
+        if (!isUnknownPath(error)) throw error;
+        // Not "not-found", which would say that the object is gone.
+        throw new ClusterError("unavailable", `${groupKindText(kind)} is served, its path is not`, { cause: error });
+      }
+    },
+  };
+}
+
+/** A CustomResourceDefinition is named `<plural>.<group>`. */
+function splitDefinitionName(name: string): { readonly group: string; readonly plural: string } {
+  const dot = name.indexOf(".");
+  return { plural: name.slice(0, dot), group: name.slice(dot + 1) };
+}
+
+// What is served under no version has a plural, not a kind, in what metadata tells.
+function isPluralOf(plural: string, kind: string): boolean {
+  const singular = kind.toLowerCase();
+  return [`${singular}s`, `${singular}es`, `${singular.slice(0, -1)}ies`].includes(plural);
+}
