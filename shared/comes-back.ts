@@ -2,6 +2,7 @@ import type { Facts } from "./facts.ts";
 import { isOffLimits, isOptedOut } from "./marks.ts";
 import { type KubeObject, keyOf, type ObjectKey } from "./object.ts";
 import { clusterState } from "./owning-clusters.ts";
+import { mayRefer } from "./references.ts";
 
 /** Whether an object that is gone is to be created again. */
 export type ComesBack =
@@ -23,11 +24,19 @@ export function decideComesBack(body: KubeObject, facts: Facts): ComesBack {
   if (isOptedOut(body)) return { verdict: "leave", because: "opted-out" };
   if (facts.graph.get(key) !== undefined) return { verdict: "leave", because: "standing" };
   if (!facts.needed.has(key)) {
-    const [unread] = facts.unread;
-    if (unread === undefined) return { verdict: "leave", because: "unneeded" };
-    return { verdict: "unknown", because: "unreadable-kind", reason: `${unread.kind}: ${unread.reason}` };
+    const reason = unreadReason(key, facts);
+    if (reason === undefined) return { verdict: "leave", because: "unneeded" };
+    return { verdict: "unknown", because: "unreadable-kind", reason };
   }
   if (facts.isNamespaceLeaving(key.namespace)) return { verdict: "leave", because: "namespace-gone" };
   if (clusterState(body, facts.graph).gone) return { verdict: "leave", because: "cluster-gone" };
   return { verdict: "restore", because: "needed", by: facts.needed.by(key) };
+}
+
+/** What could not be read and might need this key, itself or through a retired template that it may keep. */
+function unreadReason(key: ObjectKey, { unread, doubtAbout }: Facts): string | undefined {
+  const direct = unread.find((kind) => mayRefer(kind, key));
+  if (direct !== undefined) return `${direct.kind}: ${direct.reason}`;
+  const doubt = doubtAbout(key);
+  return doubt?.because === "unreadable-kind" ? doubt.reason : undefined;
 }

@@ -47,7 +47,7 @@ function collect(object: KubeObject, graph: Graph, seen: Set<string>): readonly 
     isCluster({ group: groupOf(owner.apiVersion), kind: owner.kind }),
   );
   if (owners.length > 0) return owners.map((owner) => named(owner.name));
-  const name = label(object, CLUSTER_NAME) || stringAt(object, "spec.clusterName");
+  const name = label(object, CLUSTER_NAME) || (isTemplateKind(key) ? undefined : stringAt(object, "spec.clusterName"));
   if (name) return [named(name)];
   if (!isTemplateKind(key) || seen.has(keyText(key))) return [];
   seen.add(keyText(key));

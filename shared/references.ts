@@ -83,8 +83,10 @@ function add(byPath: Map<string, Reference | UnreadableReference>, one: Referenc
   if (one !== undefined) byPath.set(one.path, one);
 }
 
+// A kind alone, outside the places that are known to hold a reference, is something else: the selector of a
+// ClusterClass patch, say.
 function looksLikeTemplateReference({ value }: Found): boolean {
-  return isRecord(value) && typeof value.kind === "string" && value.kind.endsWith("Template");
+  return isRecord(value) && typeof value.kind === "string" && value.kind.endsWith("Template") && isSaid(value.name);
 }
 
 function read(
@@ -101,6 +103,9 @@ function read(
   }
   if (!isRecord(value)) return { referrer, path, reason: "is no reference", mayMean: { namespace: own } };
   const { apiGroup, apiVersion, kind, name, namespace } = value;
+  if ([kind, name].some((field) => isSaid(field) && typeof field !== "string")) {
+    return { referrer, path, reason: "is no reference", mayMean: { namespace: own } };
+  }
   const group = text(apiGroup) ?? (text(apiVersion) === undefined ? undefined : groupOf(String(apiVersion)));
   const target = {
     group: group ?? row?.target?.group,
@@ -109,6 +114,10 @@ function read(
     namespace: text(namespace) ?? own,
   };
   return said(referrer, path, target);
+}
+
+function isSaid(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "";
 }
 
 function text(value: unknown): string | undefined {

@@ -101,8 +101,8 @@ function decideWanted(
 
 function decideUnneeded(template: KubeObject, clusters: ClusterState, { now, collectGrace }: Terms): Decision {
   if (clusters.paused) return { verdict: "wait", because: "cluster-paused" };
-  if (clusters.gone) return { verdict: "collect", because: "cluster-gone" };
   if (isTerminating(template)) return { verdict: "collect", because: "unneeded" };
+  if (clusters.gone) return { verdict: "collect", because: "cluster-gone" };
   const since = unneededSince(template, now);
   const until = (since ?? now).add(collectGrace);
   if (isBefore(now, until)) return { verdict: "wait", because: "grace-period", until, starts: since === undefined };
