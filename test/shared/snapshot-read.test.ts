@@ -1,0 +1,274 @@
+import { describe, expect, it } from "vitest";
+import { InputError } from "../../shared/input-error.ts";
+import { keyOf, keyText } from "../../shared/object.ts";
+import { readObjects } from "../../shared/snapshot/read.ts";
+import { folderOf } from "../build/folder.ts";
+import { metal3Machine, metal3MachineTemplate, object } from "../build/objects.ts";
+
+type Files = Parameters<typeof folderOf>[0];
+
+async function keysIn(files: Files): Promise<readonly string[]> {
+  return (await readObjects(await folderOf(files))).map((one) => keyText(keyOf(one)));
+}
+
+async function refusalOf(files: Files): Promise<string> {
+  const folder = await folderOf(files);
+  const error: unknown = await readObjects(folder).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(InputError);
+  return (error as InputError).message.replace(folder, "<folder>");
+}
+
+const yaml = (name: string, kind = "ConfigMap") => `apiVersion: v1\nkind: ${kind}\nmetadata: {name: ${name}}\n`;
+const A = "/ConfigMap//a";
+const B = "/ConfigMap//b";
+
+describe("what can be read", () => {
+  it.each<[string, Files, readonly string[]]>([
+    ["a YAML file", { "a.yaml": yaml("a") }, [A]],
+    ["a .yml file", { "a.yml": yaml("a") }, [A]],
+    [
+      "upper-case extensions",
+      { "a.YAML": yaml("a"), "b.JSON": JSON.stringify(object("ConfigMap.v1", "b")) },
+      [A, "/ConfigMap/sylva/b"],
+    ],
+    ["several documents", { "a.yaml": `${yaml("a")}---\n${yaml("b")}` }, [A, B]],
+    ["empty documents between them", { "a.yaml": `---\n---\n${yaml("a")}---\n# nothing\n---\n${yaml("b")}` }, [A, B]],
+    ["documents that are ended", { "a.yaml": `---\n${yaml("a")}...\n---\n${yaml("b")}` }, [A, B]],
+    ["comments alone", { "a.yaml": "# nothing here\n" }, []],
+    ["an empty file", { "a.yaml": "" }, []],
+    ["a byte order mark", { "a.yaml": `\uFEFF${yaml("a")}` }, [A]],
+    ["lines that end in CR LF", { "a.yaml": `${yaml("a")}---\n${yaml("b")}`.replaceAll("\n", "\r\n") }, [A, B]],
+    [
+      "JSON",
+      { "a.json": JSON.stringify(metal3MachineTemplate("t")) },
+      ["infrastructure.cluster.x-k8s.io/Metal3MachineTemplate/sylva/t"],
+    ],
+    [
+      "JSON indented with tabs",
+      { "a.json": JSON.stringify(object("ConfigMap.v1", "a"), null, "\t") },
+      ["/ConfigMap/sylva/a"],
+    ],
+    ["an anchor", { "a.yaml": `${yaml("a")}x: &x {y: 1}\nz: *x\n` }, [A]],
+    ["an unknown tag", { "a.yaml": `${yaml("a")}x: !custom {y: 1}\n` }, [A]],
+    ["nested folders, by path", { "b/c/b.yaml": yaml("b"), "a/a.yaml": yaml("a") }, [A, B]],
+    [
+      "other files beside them",
+      { "a.yaml": yaml("a"), "README.md": "kind: [", "script.sh": "exit 1", LICENSE: "" },
+      [A],
+    ],
+    [
+      "unknown kinds",
+      { "a.yaml": "apiVersion: never.heard.of/v7\nkind: Whatever\nmetadata: {name: x, namespace: y}\nspec: 5\n" },
+      ["never.heard.of/Whatever/y/x"],
+    ],
+  ])("%s", async (_, files, expected) => {
+    expect(await keysIn(files)).toEqual(expected);
+  });
+
+  it("keeps everything an object holds, timestamps as text", async () => {
+    const [one] = await readObjects(
+      await folderOf({ "a.yaml": `${yaml("a")}when: 2026-08-01T00:00:00Z\nspec: {n: 1, list: [a, {b: null}]}\n` }),
+    );
+    expect(one).toEqual({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "a" },
+      when: "2026-08-01T00:00:00Z",
+      spec: { n: 1, list: ["a", { b: null }] },
+    });
+  });
+});
+
+describe("lists", () => {
+  const list = (kind: string, items: unknown, apiVersion = "v1") => ({
+    "dump.json": JSON.stringify({ apiVersion, kind, items }),
+  });
+  const bare = (name: string) => ({ metadata: { name } });
+
+  it.each<[string, Files, readonly string[]]>([
+    [
+      "a List, as kubectl get prints it",
+      list("List", [object("ConfigMap.v1", "a"), object("Secret.v1", "b")]),
+      ["/ConfigMap/sylva/a", "/Secret/sylva/b"],
+    ],
+    [
+      "a List in a List",
+      list("List", [{ apiVersion: "v1", kind: "List", items: [object("ConfigMap.v1", "a")] }]),
+      ["/ConfigMap/sylva/a"],
+    ],
+    ["an empty List", list("List", []), []],
+    ["a List without items", list("List", null), []],
+    [
+      "a typed list, whose items do not say their kind",
+      list("MachineList", [bare("a"), bare("b")], "cluster.x-k8s.io/v1beta1"),
+      ["cluster.x-k8s.io/Machine//a", "cluster.x-k8s.io/Machine//b"],
+    ],
+    [
+      "a typed list, whose items do",
+      list("MachineList", [object("Machine.cluster.x-k8s.io/v1beta2", "a")], "cluster.x-k8s.io/v1beta1"),
+      ["cluster.x-k8s.io/Machine/sylva/a"],
+    ],
+  ])("%s", async (_, files, expected) => {
+    expect(await keysIn(files)).toEqual(expected);
+  });
+
+  it("a kubectl get -o yaml dump with its own metadata", async () => {
+    const dump = [
+      "apiVersion: v1",
+      "items:",
+      "- apiVersion: infrastructure.cluster.x-k8s.io/v1beta1",
+      "  kind: Metal3MachineTemplate",
+      "  metadata:",
+      "    annotations:",
+      "      kubectl.kubernetes.io/last-applied-configuration: |",
+      '        {"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1"}',
+      '    creationTimestamp: "2026-08-01T00:00:00Z"',
+      "    generation: 1",
+      "    name: mgmt-cp-1a2b",
+      "    namespace: sylva",
+      '    resourceVersion: "4711"',
+      "    uid: 0e1c",
+      "  spec: {template: {spec: {nodeReuse: true}}}",
+      "kind: List",
+      "metadata:",
+      '  resourceVersion: ""',
+      "",
+    ].join("\n");
+    expect(await keysIn({ "all.yaml": dump })).toEqual([
+      "infrastructure.cluster.x-k8s.io/Metal3MachineTemplate/sylva/mgmt-cp-1a2b",
+    ]);
+  });
+
+  it("an object of a kind that ends in List but has no items is an object", async () => {
+    expect(await keysIn({ "a.yaml": yaml("a", "AllowList") })).toEqual(["/AllowList//a"]);
+  });
+});
+
+it("clusterctl move --to-directory writes one file per object", async () => {
+  const objects = [metal3MachineTemplate("t"), metal3Machine("m")];
+  const files = objects.map((one) => [`${one.kind}_sylva_${one.metadata.name}.yaml`, JSON.stringify(one)]);
+  expect(await readObjects(await folderOf(Object.fromEntries(files)))).toEqual(objects);
+});
+
+describe("what cannot -> file, document and reason", () => {
+  const place = "a.yaml, document 1";
+
+  it.each<[string, Files, string]>([
+    ["broken YAML", { "a.yaml": "kind: [" }, `${place}: Flow sequence`],
+    ["broken JSON", { "a.json": '{"kind":' }, "a.json, document 1: "],
+    [
+      "several JSON values without a separator",
+      { "a.json": `${JSON.stringify(object("A.v1", "a"))}\n{}` },
+      "a.json, document 1: ",
+    ],
+    ["a tab as indentation", { "a.yaml": "metadata:\n\tname: a\n" }, `${place}: Tabs are not allowed`],
+    ["a key that stands twice", { "a.yaml": `${yaml("a")}kind: Other\n` }, `${place}: Map keys must be unique`],
+    ["the second document", { "a.yaml": `${yaml("a")}---\nkind: {` }, "a.yaml, document 2: "],
+    [
+      "the third, after an empty one",
+      { "a.yaml": `${yaml("a")}---\n---\nhello\n` },
+      "a.yaml, document 3: is no Kubernetes object",
+    ],
+    ["a file in a folder below", { "x/y/a.yaml": "hello" }, "x/y/a.yaml, document 1: is no Kubernetes object"],
+    ["text", { "a.yaml": "hello" }, `${place}: is no Kubernetes object`],
+    ["a bare list", { "a.yaml": "- a" }, `${place}: is no Kubernetes object`],
+    [
+      "no kind",
+      { "a.yaml": "apiVersion: v1\nmetadata: {name: a}" },
+      `${place}: is no Kubernetes object: ✖ Invalid input: expected string, received undefined at kind`,
+    ],
+    ["no apiVersion", { "a.yaml": "kind: A\nmetadata: {name: a}" }, "at apiVersion"],
+    ["no metadata", { "a.yaml": "apiVersion: v1\nkind: A" }, "at metadata"],
+    ["no name", { "a.yaml": "apiVersion: v1\nkind: A\nmetadata: {}" }, "at metadata.name"],
+    [
+      "a name that is a number",
+      { "a.yaml": "apiVersion: v1\nkind: A\nmetadata: {name: 5}" },
+      "received number at metadata.name",
+    ],
+    [
+      "an annotation that is no text",
+      { "a.yaml": "apiVersion: v1\nkind: A\nmetadata: {name: a, annotations: {x: true}}" },
+      "at metadata.annotations.x",
+    ],
+    [
+      "a finalizer that is no text",
+      { "a.yaml": "apiVersion: v1\nkind: A\nmetadata: {name: a, finalizers: [5]}" },
+      "at metadata.finalizers[0]",
+    ],
+    [
+      "items that are no list",
+      { "a.yaml": "apiVersion: v1\nkind: List\nitems: 5" },
+      `${place}: items of List is no list`,
+    ],
+    [
+      "an item that is no object",
+      { "a.yaml": "apiVersion: v1\nkind: List\nitems: [5]" },
+      `${place}: is no Kubernetes object`,
+    ],
+    ["a List that has no items at all", { "a.yaml": "apiVersion: v1\nkind: List" }, place],
+    [
+      "bytes that are no UTF-8",
+      { "a.yaml": new Uint8Array([0xff, 0xfe, 0x00]) },
+      "a.yaml: cannot be read as UTF-8 text",
+    ],
+    ["anchors that multiply", { "a.yaml": multiplied() }, `${place}: Excessive alias count`],
+    ["an anchor that contains itself", { "a.yaml": `${yaml("a")}spec: &a {self: *a}\n` }, place],
+    ["an alias of nothing", { "a.yaml": `${yaml("a")}spec: *nothing\n` }, place],
+    ["no file that could be one", { "a.txt": "hello" }, "<folder>: holds no .yaml, .yml or .json file"],
+    ["an empty folder", {}, "<folder>: holds no .yaml, .yml or .json file"],
+  ])("%s", async (_, files, expected) => {
+    const message = await refusalOf(files);
+    expect(message).toContain(expected);
+    expect(message).not.toContain("\n");
+  });
+
+  it("a folder that is not there", async () => {
+    await expect(readObjects("/nowhere/at/all")).rejects.toThrow(/^\/nowhere\/at\/all: no folder that can be read/);
+  });
+
+  it("a file in the place of the folder", async () => {
+    const folder = await folderOf({ "a.yaml": yaml("a") });
+    await expect(readObjects(`${folder}/a.yaml`)).rejects.toThrow(InputError);
+  });
+
+  // Nine levels of nine: small on disk, close to four hundred million items in memory.
+  function multiplied(): string {
+    const lines = Array.from(
+      { length: 9 },
+      (_, n) =>
+        `k${n}: &k${n} [${Array(9)
+          .fill(n === 0 ? "x" : `*k${n - 1}`)
+          .join()}]`,
+    );
+    return `${yaml("a")}${lines.join("\n")}\n`;
+  }
+});
+
+describe("the same object twice", () => {
+  it("alike -> once", async () => {
+    expect(await keysIn({ "a.yaml": yaml("a"), "b/again.yaml": yaml("a") })).toEqual([A]);
+    expect(
+      await keysIn({
+        "a.yaml": yaml("a"),
+        "a.json": JSON.stringify({ kind: "ConfigMap", metadata: { name: "a" }, apiVersion: "v1" }),
+      }),
+    ).toEqual([A]);
+  });
+
+  it("different -> both places", async () => {
+    const files = { "a.yaml": `${yaml("b")}---\n${yaml("a")}`, "z.yaml": `${yaml("a")}data: {x: "1"}\n` };
+    expect(await refusalOf(files)).toBe(
+      `z.yaml, document 1: ${A} stands already, and differently, in a.yaml, document 2; keep one of them`,
+    );
+  });
+
+  it("in two API versions -> both places, for they are one object", async () => {
+    const one = (version: "v1beta1" | "v1beta2") => JSON.stringify(metal3MachineTemplate("t", { version }));
+    expect(await refusalOf({ "a.json": one("v1beta1"), "b.json": one("v1beta2") })).toContain("a.json, document 1");
+  });
+
+  it("equal names in two namespaces or kinds -> two objects", async () => {
+    const there = yaml("a").replace("{", "{namespace: x, ");
+    expect(await keysIn({ "a.yaml": yaml("a"), "b.yaml": there, "c.yaml": yaml("a", "Secret") })).toHaveLength(3);
+  });
+});
