@@ -4,6 +4,7 @@ import { InputError } from "../shared/input-error.ts";
 import { createLog } from "../shared/log.ts";
 import { createApp, startServer } from "../shared/serve.ts";
 import { readSettings } from "../shared/settings.ts";
+import { runProgram } from "./exit.ts";
 
 /** Every function by its name on the command line; only the one that is served is loaded. */
 const FUNCTIONS: Readonly<Record<string, () => Promise<{ readonly handle: Handle }>>> = {
@@ -30,10 +31,4 @@ async function main(name = ""): Promise<void> {
   process.once("SIGINT", drain);
 }
 
-try {
-  await main(process.argv[2]);
-} catch (error) {
-  if (!(error instanceof InputError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 2;
-}
+await runProgram(() => main(process.argv[2]));

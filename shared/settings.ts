@@ -57,7 +57,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     const problems = parsed.error.issues.map(({ path: [name = ""], message }) => {
       return `${String(name)} is ${JSON.stringify(environment[String(name)])}; it may be ${message}`;
     });
-    throw new InputError(problems.join("\n"));
+    throw new InputError(problems.join("; "));
   }
   const read = parsed.data;
   return {

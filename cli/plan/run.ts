@@ -1,0 +1,32 @@
+import { connect } from "../../shared/connect.ts";
+import { gatherFacts } from "../../shared/facts.ts";
+import type { GroupKind } from "../../shared/object.ts";
+import { FOREIGN_TARGETS } from "../../shared/references.ts";
+import { withSample } from "../sample.ts";
+import { planAll } from "./decisions.ts";
+import { documentOf } from "./document.ts";
+import { readOptions } from "./options.ts";
+import { printed } from "./print.ts";
+import { kindsThatMove, unmovedTemplates } from "./unmoved.ts";
+
+const DEFINITIONS: GroupKind = { group: "apiextensions.k8s.io", kind: "CustomResourceDefinition" };
+
+/**
+ * What `plan` prints for these arguments: what each function would do. Writes nothing.
+ *
+ * Throws an InputError for arguments, settings or a snapshot that cannot be read, a ClusterError where a live cluster
+ * cannot be asked.
+ */
+export async function plan(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<string> {
+  const { settings, now, json } = readOptions(args, withSample(environment));
+  const cluster = await connect({ ...settings, dryRun: true });
+  const facts = await gatherFacts(cluster, FOREIGN_TARGETS);
+  const { served } = await cluster.discover();
+  const definitions = await cluster.list(DEFINITIONS, { metadataOnly: true });
+  const planned = planAll(facts, { now, collectGrace: settings.collectGrace, renewAfter: settings.renewAfter });
+  const unmoved = unmovedTemplates(facts.graph, facts.needed, kindsThatMove(definitions, served));
+  return json ? JSON.stringify(documentOf(planned, facts, unmoved), null, 2) : printed(planned, facts, unmoved);
+}
