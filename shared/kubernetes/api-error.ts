@@ -41,12 +41,13 @@ export class ApiError extends ClusterError {
  * Whether a 404 is about the path, not about an object: the kind is not served there (any more). A missing object, and
  * a missing namespace at a create, are named in the details.
  */
-export function isUnknownPath(error: unknown): boolean {
+export function isUnknownPath(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 404 && !error.said?.details?.name;
 }
 
 /** Reasons: k8s.io/apimachinery pkg/apis/meta/v1/types.go, StatusReason. */
 function failureOf(status: number, said: Status | undefined): ClusterFailure {
+  if (status === 403 && isAdmission(said)) return "invalid";
   if (status === 401 || status === 403) return "forbidden";
   if (status === 404) return "not-found";
   if (status === 409) return said?.reason === "AlreadyExists" ? "already-exists" : "conflict";
@@ -59,6 +60,12 @@ function failureOf(status: number, said: Status | undefined): ClusterFailure {
 // A uid in a patch that is not the object's is refused as a change of an immutable field, not as a failed precondition.
 function isAnotherUid(said: Status | undefined): boolean {
   return said?.details?.causes?.some(({ field }) => field === "metadata.uid") ?? false;
+}
+
+// An admission webhook refuses content with the code of a missing right
+// (k8s.io/apiserver pkg/admission/plugin/webhook/errors/statuserror.go).
+function isAdmission(said: Status | undefined): boolean {
+  return said?.message?.startsWith("admission webhook ") ?? false;
 }
 
 function parseStatus(body: string): Status | undefined {

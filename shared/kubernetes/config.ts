@@ -46,6 +46,7 @@ function fromFiles(kubeconfig: string): KubeConfig {
 
 // A YAML error goes on with an excerpt of the file, and a kubeconfig holds secrets.
 function firstLine(error: unknown): string {
+  if (error instanceof TypeError) return "it is no mapping with clusters, users and contexts";
   const message = error instanceof Error ? error.message : String(error);
   return message.split("\n", 1).join();
 }

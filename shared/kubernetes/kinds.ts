@@ -41,8 +41,8 @@ export function createKinds(request: Request): Kinds {
   const known = new Map<string, ServedKind>();
   const read = async (root: "/api" | "/apis"): Promise<readonly ServedKind[]> => {
     const served = await discoverKinds(request, root);
-    const isBelow = ({ group }: ServedKind) => (group === "") === (root === "/api");
-    for (const [id, kind] of known) if (isBelow(kind)) known.delete(id);
+    // The kinds of the core group never go.
+    for (const [id, { group }] of known) if (group !== "" && root === "/apis") known.delete(id);
     for (const kind of served.toReversed()) known.set(groupKindText(kind), kind);
     return served;
   };
@@ -84,7 +84,8 @@ export function createKinds(request: Request): Kinds {
       } catch (error) {
         if (!isUnknownPath(error)) throw error;
         // Not "not-found", which would say that the object is gone.
-        throw new ClusterError("unavailable", `${groupKindText(kind)} is served, its path is not`, { cause: error });
+        const message = `${groupKindText(kind)} is served, but not where asked: ${error.message}`;
+        throw new ClusterError("unavailable", message, { cause: error });
       }
     },
   };

@@ -13,7 +13,7 @@ const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.
 
 const Page = z.looseObject({
   metadata: z.looseObject({ continue: z.string().optional() }).nullish(),
-  items: z.array(z.looseObject({ metadata: z.unknown() })).nullable(),
+  items: z.array(z.looseObject({})).nullable(),
 });
 
 /**

@@ -49,7 +49,7 @@ export function createTransport(load: () => KubeConfig): Transport {
       return new Promise((resolve, reject) => {
         const request = isSecure ? secureRequest : plainRequest;
         const sent = request({ ...options, ...target, method, headers, signal }, resolve);
-        sent.once("error", reject);
+        sent.on("error", reject);
         sent.end(text);
       });
     },

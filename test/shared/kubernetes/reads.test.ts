@@ -1,0 +1,196 @@
+import { describe, expect, it } from "vitest";
+import { CORE, INFRASTRUCTURE } from "../../../shared/kinds.ts";
+import { metal3MachineTemplate } from "../../build/objects.ts";
+import { type Answer, type Asked, clusterOn, discovery, fakeApi, type Resource, status } from "./fake-api.ts";
+
+const TEMPLATE = { group: INFRASTRUCTURE, kind: "Metal3MachineTemplate" };
+const key = { ...TEMPLATE, namespace: "sylva", name: "t" };
+const templates: Resource = { ...TEMPLATE, version: "v1beta1", plural: "metal3machinetemplates" };
+const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const pageNotFound: Answer = { status: 404, body: "404 page not found\n" };
+
+const listOf = (items: readonly object[], next = ""): Answer => ({
+  body: { kind: "List", metadata: { resourceVersion: "9", continue: next }, items },
+});
+const definitions = (...names: readonly string[]) => listOf(names.map((name) => ({ metadata: { name } })));
+const item = (name: string) => ({ metadata: { name, namespace: "sylva" } });
+
+describe("discovery", () => {
+  it("tells each kind once, at the first version of its group that serves it, in two requests", async () => {
+    const api = await fakeApi(({ path }) =>
+      path === DEFINITIONS
+        ? definitions("clusters.cluster.x-k8s.io", "machines.cluster.x-k8s.io", "old.cluster.x-k8s.io", "a.b.example")
+        : discovery(
+            { group: CORE, version: "v1beta2", kind: "Cluster", plural: "clusters" },
+            { group: CORE, version: "v1beta1", kind: "Cluster", plural: "clusters" },
+            { group: CORE, version: "v1beta1", kind: "Machine", plural: "machines" },
+            { group: "authorization.k8s.io", version: "v1", kind: "Review", plural: "reviews", verbs: ["create"] },
+            { group: "example", version: "v1", kind: "Wide", plural: "wides", scope: "Cluster" },
+          ),
+    );
+    const { served, hidden } = await (await clusterOn(api)).discover();
+    expect(served.filter(({ group }) => group !== "")).toEqual([
+      { group: CORE, version: "v1beta2", kind: "Cluster", plural: "clusters", namespaced: true },
+      { group: CORE, version: "v1beta1", kind: "Machine", plural: "machines", namespaced: true },
+      { group: "example", version: "v1", kind: "Wide", plural: "wides", namespaced: false },
+    ]);
+    expect(served.filter(({ group }) => group === "").map(({ kind }) => kind)).toEqual([
+      "Namespace",
+      "ConfigMap",
+      "Secret",
+    ]);
+    expect(hidden).toEqual([
+      { group: CORE, plural: "old" },
+      { group: "b.example", plural: "a" },
+    ]);
+    expect(api.calls().toSorted()).toEqual(["GET /apis", `GET ${DEFINITIONS}`]);
+    const accepts = Object.fromEntries(api.asked.map(({ path, headers }) => [path, headers.accept]));
+    expect(accepts["/apis"]).toContain("g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
+    expect(accepts[DEFINITIONS]).toContain("as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
+  });
+
+  it.each<readonly [string, Answer, Answer, string]>([
+    ["the groups cannot be read", status(403, "Forbidden"), definitions(), "forbidden"],
+    ["the definitions cannot be read", discovery(templates), status(403, "Forbidden"), "forbidden"],
+    ["a server without aggregated discovery", { body: { kind: "APIGroupList" } }, definitions(), "unavailable"],
+  ])("%s -> no discovery", async (_, groups, ofDefinitions, failure) => {
+    const api = await fakeApi(({ path }) => (path === "/apis" ? groups : ofDefinitions));
+    await expect((await clusterOn(api)).discover()).rejects.toMatchObject({ failure });
+  });
+});
+
+describe("where a kind is served", () => {
+  it("is asked once for any number of reads", async () => {
+    const api = await fakeApi(({ path }) =>
+      path === "/apis" ? discovery(templates) : { body: metal3MachineTemplate("t") },
+    );
+    const cluster = await clusterOn(api);
+    for (let read = 0; read < 3; read += 1) await cluster.get(key);
+    const path = "/apis/infrastructure.cluster.x-k8s.io/v1beta1/namespaces/sylva/metal3machinetemplates/t";
+    expect(api.calls()).toEqual(["GET /apis", ...Array(3).fill(`GET ${path}`)]);
+  });
+
+  it("is asked again when a version goes", async () => {
+    let version = "v1beta1";
+    const api = await fakeApi(({ path }) => {
+      if (path === "/apis") return discovery({ ...templates, version });
+      return path.includes(`/${version}/`) ? { body: metal3MachineTemplate("t") } : pageNotFound;
+    });
+    const cluster = await clusterOn(api);
+    await cluster.get(key);
+    version = "v1beta2";
+    expect(await cluster.get(key)).toBeDefined();
+  });
+
+  it.each<readonly [string, readonly string[], "absent" | "unavailable"]>([
+    ["no definition", [], "absent"],
+    ["definitions of others", ["metal3machines.infrastructure.cluster.x-k8s.io"], "absent"],
+    [
+      "a definition without a served version",
+      ["metal3machinetemplates.infrastructure.cluster.x-k8s.io"],
+      "unavailable",
+    ],
+  ])("nowhere, with %s -> %s", async (_, names, came) => {
+    const api = await fakeApi(({ path }) => {
+      if (path === "/apis") return discovery();
+      return path === DEFINITIONS ? definitions(...names) : pageNotFound;
+    });
+    const cluster = await clusterOn(api);
+    const outcomeOf = (promise: Promise<unknown>) => promise.catch((error) => error.failure);
+    expect(await outcomeOf(cluster.get(key))).toEqual(came === "absent" ? undefined : came);
+    expect(await outcomeOf(cluster.list(TEMPLATE))).toEqual(came === "absent" ? [] : came);
+    expect(await outcomeOf(cluster.deleted(key, "7"))).toEqual(came === "absent" ? undefined : came);
+    expect(await outcomeOf(cluster.create(metal3MachineTemplate("t")))).toEqual(came === "absent" ? "not-found" : came);
+  });
+
+  it("does not stay unknown", async () => {
+    let isInstalled = false;
+    const api = await fakeApi(({ path }) => {
+      if (path === "/apis") return isInstalled ? discovery(templates) : discovery();
+      return path === DEFINITIONS ? definitions() : { body: metal3MachineTemplate("t") };
+    });
+    const cluster = await clusterOn(api);
+    expect(await cluster.get(key)).toBeUndefined();
+    isInstalled = true;
+    expect(await cluster.get(key)).toBeDefined();
+  });
+
+  it("is known without asking for ConfigMaps, and asked for other kinds of the core group", async () => {
+    const api = await fakeApi(({ path }) =>
+      path === "/api"
+        ? discovery({ group: "", version: "v1", kind: "Node", plural: "nodes", scope: "Cluster" })
+        : status(404, "NotFound", { name: "x" }),
+    );
+    const cluster = await clusterOn(api);
+    await cluster.get({ group: "", kind: "ConfigMap", namespace: "sylva", name: "x" });
+    await cluster.get({ group: "", kind: "Node", namespace: "sylva", name: "x" });
+    await cluster.get({ group: "", kind: "ConfigMap", namespace: "", name: "x" });
+    expect(api.calls()).toEqual(["GET /api/v1/namespaces/sylva/configmaps/x", "GET /api", "GET /api/v1/nodes/x"]);
+  });
+});
+
+describe("a list", () => {
+  const onTemplates = (answer: (asked: Asked, count: number) => Answer) => {
+    let count = 0;
+    return fakeApi((asked) => {
+      if (asked.path === "/apis") return discovery(templates);
+      count += 1;
+      return answer(asked, count);
+    });
+  };
+
+  it.each([
+    ["of all namespaces", {}, "/metal3machinetemplates", { limit: "500" }],
+    ["of one namespace", { namespace: "sylva" }, "/namespaces/sylva/metal3machinetemplates", { limit: "500" }],
+    ["with a label", { label: "a/b" }, "/metal3machinetemplates", { limit: "500", labelSelector: "a/b" }],
+  ])("%s asks for the present state", async (_, options, path, query) => {
+    const api = await onTemplates(() => listOf([]));
+    await (await clusterOn(api)).list(TEMPLATE, options);
+    expect(api.asked[1]).toMatchObject({ path: `/apis/infrastructure.cluster.x-k8s.io/v1beta1${path}`, query });
+    expect(Object.keys(api.asked[1]?.query ?? {})).not.toContain("resourceVersion");
+  });
+
+  it("says of each item what it is, with metadata alone too", async () => {
+    const partial = { ...item("t"), apiVersion: "meta.k8s.io/v1", kind: "PartialObjectMetadata" };
+    const api = await onTemplates(({ headers }) =>
+      listOf([headers.accept?.includes("PartialObjectMetadataList") ? partial : item("t")]),
+    );
+    const cluster = await clusterOn(api);
+    const expected = [{ ...item("t"), apiVersion: "infrastructure.cluster.x-k8s.io/v1beta1", kind: TEMPLATE.kind }];
+    expect(await cluster.list(TEMPLATE)).toEqual(expected);
+    expect(await cluster.list(TEMPLATE, { metadataOnly: true })).toEqual(expected);
+  });
+
+  it("goes on page by page to its end", async () => {
+    const api = await onTemplates(({ query }) => {
+      const page = Number(query.continue ?? 1);
+      return listOf([item(`t${page}`)], page < 3 ? String(page + 1) : "");
+    });
+    const objects = await (await clusterOn(api)).list(TEMPLATE);
+    expect(objects.map(({ metadata }) => metadata.name)).toEqual(["t1", "t2", "t3"]);
+  });
+
+  it("begins anew when its pages expire in between", async () => {
+    const api = await onTemplates(({ query }, count) => {
+      if (count === 2) return status(410, "Expired");
+      return query.continue === undefined ? listOf([item("t1")], "2") : listOf([item("t2")]);
+    });
+    const objects = await (await clusterOn(api)).list(TEMPLATE);
+    expect(objects.map(({ metadata }) => metadata.name)).toEqual(["t1", "t2"]);
+  });
+
+  it("gives up when its pages expire again and again", async () => {
+    const api = await onTemplates(({ query }) =>
+      query.continue === undefined ? listOf([item("t1")], "2") : status(410, "Expired"),
+    );
+    await expect((await clusterOn(api)).list(TEMPLATE)).rejects.toMatchObject({ failure: "unavailable" });
+    expect(api.asked).toHaveLength(1 + 4 * 2);
+  });
+
+  it("is not cut short by a page that fails", async () => {
+    const api = await onTemplates(({ query }) =>
+      query.continue === undefined ? listOf([item("t1")], "2") : status(403, "Forbidden"),
+    );
+    await expect((await clusterOn(api)).list(TEMPLATE)).rejects.toMatchObject({ failure: "forbidden" });
+  });
+});
