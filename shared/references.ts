@@ -103,7 +103,7 @@ function read(
   }
   if (!isRecord(value)) return { referrer, path, reason: "is no reference", mayMean: { namespace: own } };
   const { apiGroup, apiVersion, kind, name, namespace } = value;
-  if ([kind, name].some((field) => isSaid(field) && typeof field !== "string")) {
+  if ((isSaid(kind) || isSaid(name)) && text(kind) === undefined && text(name) === undefined) {
     return { referrer, path, reason: "is no reference", mayMean: { namespace: own } };
   }
   const group = text(apiGroup) ?? (text(apiVersion) === undefined ? undefined : groupOf(String(apiVersion)));

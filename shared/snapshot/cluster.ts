@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type Cluster, ClusterError, type Discovery, type EventRecord, type MergePatch } from "../cluster.ts";
 import { isTemplateKind, NAMESPACE } from "../kinds.ts";
 import { type GroupKind, groupKindText, isTerminating, KubeObject, keyOf, keyText, type ObjectKey } from "../object.ts";
@@ -70,23 +71,31 @@ export function snapshotCluster(objects: readonly KubeObject[], options: Snapsho
 }
 
 function patched(current: KubeObject, patch: MergePatch): KubeObject {
-  const next = KubeObject.parse(mergePatch(current, patch));
+  const parsed = KubeObject.safeParse(mergePatch(current, patch));
+  if (!parsed.success) throw new ClusterError("invalid", z.prettifyError(parsed.error));
+  const next = parsed.data;
   const before = new Set(current.metadata.finalizers ?? []);
   const added = (next.metadata.finalizers ?? []).filter((finalizer) => !before.has(finalizer));
   if (isTerminating(current) && added.length > 0) {
     throw new ClusterError("invalid", `no new finalizers can be added if the object is being deleted: ${added.join()}`);
   }
-  const { uid, resourceVersion, creationTimestamp, deletionTimestamp } = current.metadata;
-  return {
-    ...next,
-    metadata: {
-      ...next.metadata,
-      uid,
-      resourceVersion,
-      creationTimestamp,
-      ...(deletionTimestamp && { deletionTimestamp }),
-    },
-  };
+  return { ...next, metadata: { ...withoutServerFields(next.metadata), ...serverFields(current.metadata) } };
+}
+
+type Metadata = KubeObject["metadata"];
+
+// What only the server writes; a patch that brings them along is not refused, it just has no say.
+const SERVER_FIELDS = ["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"] as const;
+
+function serverFields(metadata: Metadata): Partial<Metadata> {
+  return Object.fromEntries(
+    SERVER_FIELDS.filter((field) => field in metadata).map((field) => [field, metadata[field]]),
+  );
+}
+
+function withoutServerFields(metadata: Metadata): Metadata {
+  const { uid: _u, resourceVersion: _r, creationTimestamp: _c, deletionTimestamp: _d, ...rest } = metadata;
+  return rest;
 }
 
 function expect(current: KubeObject | undefined, read: KubeObject): KubeObject {

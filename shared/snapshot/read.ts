@@ -68,7 +68,10 @@ function* objectsIn(text: string, file: string): Generator<{ object: KubeObject;
 
 function toJson(document: { toJS(options: { maxAliasCount: number }): unknown }, place: Place): unknown {
   try {
-    return document.toJS({ maxAliasCount: 1000 });
+    const value = document.toJS({ maxAliasCount: 1000 });
+    // An anchor can contain itself, and nothing after this could walk such a value to its end.
+    JSON.stringify(value);
+    return value;
   } catch (error) {
     throw at(place, reasonOf(error), error);
   }
