@@ -11,6 +11,16 @@ export const RETAIN = `${PREFIX}retain`;
 /** A label beside `retired-at`, so that retired templates can be listed alone. */
 export const RETIRED_LABEL = `${PREFIX}retired`;
 
+/** The annotations that we set ourselves; `retain` and `adopt` are a person's. */
+export const MARKS: readonly string[] = [
+  RETIRED_AT,
+  UNNEEDED_SINCE,
+  RENEWED_AT,
+  `${PREFIX}rewritten-from`,
+  `${PREFIX}rewrite-contested`,
+  `${PREFIX}adoption-refused`,
+];
+
 /** The field manager of every write; Flux strips annotations of managers named `kubectl…`, so never that. */
 export const FIELD_MANAGER = "capi-caretaker";
 
