@@ -1,12 +1,13 @@
+import { ClusterError } from "../shared/cluster.ts";
 import { InputError } from "../shared/input-error.ts";
 
-/** Runs a program to its end. Input that cannot be read ends it with exit 2 and the reason on stderr. */
+/** Runs a program to its end. Bad input ends it with exit 2, a cluster that fails with 1, and the reason on stderr. */
 export async function runProgram(main: () => Promise<void>): Promise<void> {
   try {
     await main();
   } catch (error) {
-    if (!(error instanceof InputError)) throw error;
+    if (!(error instanceof InputError || error instanceof ClusterError)) throw error;
     process.stderr.write(`${error.message}\n`);
-    process.exitCode = 2;
+    process.exitCode = error instanceof InputError ? 2 : 1;
   }
 }

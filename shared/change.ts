@@ -44,6 +44,8 @@ function readEvent(headers: Readonly<Record<string, string>>, body: string): Clo
     const event = HTTP.toEvent({ headers: { ...headers }, body });
     if (Array.isArray(event)) throw new Error("a batch; send its events one by one");
     if (!(event instanceof CloudEvent)) throw new Error("neither binary nor structured form");
+    // The SDK validates events of the one version it knows and passes all others.
+    if (event.specversion !== "1.0") throw new Error(`specversion ${event.specversion} instead of 1.0`);
     event.validate();
     return event;
   } catch (error) {

@@ -1,4 +1,5 @@
-import { serve as listen } from "@hono/node-server";
+import { createServer, type ServerResponse } from "node:http";
+import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { type Change, readChange } from "./change.ts";
@@ -35,8 +36,11 @@ export function createApp(name: string, handle: Handle, context: Context): Hono 
       log.warn({ reason: error.message }, "event refused");
       return c.text(`${error.message}\n`, 400);
     }
-    const outcome = await handle(context, change);
-    const reply = replyTo(name, change, outcome, context.now());
+    const outcome = await handle(context, change).catch((error: unknown) => {
+      // Hono hands only Errors to onError.
+      throw error instanceof Error ? error : new Error(String(error));
+    });
+    const reply = replyTo(change, outcome, { name, at: context.now(), dryRun: settings.dryRun });
     if (reply === undefined) return c.body(null, 204);
     return c.body(reply.body, 200, reply.headers);
   });
@@ -59,13 +63,24 @@ export interface Server {
 
 /** Listens on all interfaces. Port 0 takes a free one. Rejects when the port is taken. */
 export function startServer(app: Hono, port: number): Promise<Server> {
+  const underWay = new Set<ServerResponse>();
+  const http = createServer(getRequestListener(app.fetch));
+  http.on("request", (_, response) => {
+    underWay.add(response);
+    response.once("close", () => underWay.delete(response));
+  });
+  const close = () =>
+    new Promise<void>((closed, failed) => {
+      http.close((error) => (error === undefined ? closed() : failed(error)));
+      http.closeIdleConnections();
+      // A connection kept alive after its last answer would hold the process up until its client lets go.
+      for (const response of underWay) if (!response.headersSent) response.setHeader("connection", "close");
+    });
   return new Promise((resolve, reject) => {
-    const server = listen({ fetch: app.fetch, port }, (address) => resolve({ port: address.port, close }));
-    server.once("error", reject);
-    const close = () =>
-      new Promise<void>((closed, failed) => {
-        server.close((error) => (error === undefined ? closed() : failed(error)));
-        if ("closeIdleConnections" in server) server.closeIdleConnections();
-      });
+    http.once("error", reject);
+    http.listen(port, () => {
+      const address = http.address();
+      resolve({ port: typeof address === "object" && address !== null ? address.port : port, close });
+    });
   });
 }

@@ -1,9 +1,9 @@
-import type { Context, Outcome } from "../../shared/context.ts";
+import type { Context } from "../../shared/context.ts";
 import type { Facts } from "../../shared/facts.ts";
 import { annotation, HOLD, timestamp, UNNEEDED_SINCE } from "../../shared/marks.ts";
 import { type KubeObject, keyText, type ObjectKey } from "../../shared/object.ts";
 import { onObject } from "../../shared/retry.ts";
-import { createTally } from "../../shared/tally.ts";
+import type { Tally } from "../../shared/tally.ts";
 import { type Decision, decide } from "./decide.ts";
 import { explain } from "./explain.ts";
 import { letGo } from "./let-go.ts";
@@ -11,17 +11,16 @@ import { renew } from "./renew.ts";
 import { termsOf } from "./terms.ts";
 
 /**
- * Decides each of these templates from one look and carries the decisions out. What fails does not stop the rest.
- *
- * Throws an AggregateError at the end when anything failed.
+ * Decides each of these templates from one look and carries the decisions out; what comes of it, failures too, goes
+ * into `tally`. `tellKept` also tells people on each template that stays why it does.
  */
 export async function settle(
   context: Context,
   keys: readonly ObjectKey[],
   facts: Facts,
-  isSweep: boolean,
-): Promise<Outcome> {
-  const tally = createTally(context.log);
+  tally: Tally,
+  tellKept: boolean,
+): Promise<void> {
   const letting: ObjectKey[] = [];
   for (const { group, kind, reason } of facts.unread) {
     context.log.warn({ group, kind, reason }, "kind cannot be read; what it may refer to stays");
@@ -34,14 +33,12 @@ export async function settle(
     if (decision.verdict === "leave") continue;
     context.log.info({ object: keyText(key), ...decision }, "decided");
     tally.count(decision.verdict);
-    // A sweep sees the same templates over and over; only what changed with an event is worth telling.
-    if (!isSweep) await explain(context, template, decision);
+    if (tellKept) await explain(context, template, decision);
     if (decision.verdict === "collect") letting.push(key);
     else if (decision.verdict === "renew") tally.done(await tally.try(keyText(key), () => renew(context, key, facts)));
     else await tally.try(keyText(key), () => keepMarks(context, key, facts, template));
   }
   await letGo(context, letting, facts, tally);
-  return tally.outcome();
 }
 
 /** Brings the marks of a template that stays in line with its decision. */

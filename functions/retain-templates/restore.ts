@@ -1,7 +1,7 @@
 import { ClusterError, failedWith } from "../../shared/cluster.ts";
 import { decideComesBack } from "../../shared/comes-back.ts";
 import type { Act, Context } from "../../shared/context.ts";
-import { findCopy, listCopies } from "../../shared/copies.ts";
+import { type Copy, findCopy, listCopies } from "../../shared/copies.ts";
 import { type Facts, gatherFacts } from "../../shared/facts.ts";
 import { finishCopy } from "../../shared/finish-copies.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
@@ -32,19 +32,20 @@ export async function restore(context: Context, deleted: KubeObject): Promise<Ac
 /** Finishes a restore of this template that was cut short, if there is one. */
 export async function finishRestore(context: Context, key: ObjectKey): Promise<Act | undefined> {
   const copy = await findCopy(context, key);
-  if (copy === undefined || copy.concern !== CONCERN) return undefined;
-  const restored = await finishCopy(context, copy, () => gatherFacts(context.cluster));
-  return restored && actOn(restored);
+  return copy === undefined || copy.concern !== CONCERN ? undefined : finish(context, copy);
 }
 
-/** Finishes every restore that was cut short. */
-export async function finishRestores(context: Context): Promise<readonly Act[]> {
-  const acts: Act[] = [];
-  for (const copy of await listCopies(context, CONCERN)) {
-    const restored = await finishCopy(context, copy, () => gatherFacts(context.cluster));
-    if (restored !== undefined) acts.push(actOn(restored));
-  }
-  return acts;
+/** Every restore that was cut short, with how to finish it. */
+export async function unfinishedRestores(
+  context: Context,
+): Promise<ReadonlyMap<ObjectKey, () => Promise<Act | undefined>>> {
+  const copies = await listCopies(context, CONCERN);
+  return new Map(copies.map((copy) => [keyOf(copy.body), () => finish(context, copy)]));
+}
+
+async function finish(context: Context, copy: Copy): Promise<Act | undefined> {
+  const restored = await finishCopy(context, copy, () => gatherFacts(context.cluster));
+  return restored && actOn(restored);
 }
 
 async function bringBack(

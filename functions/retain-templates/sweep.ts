@@ -1,27 +1,26 @@
-import type { Act, Context, Outcome } from "../../shared/context.ts";
+import type { Context, Outcome } from "../../shared/context.ts";
 import { isTemplateKind } from "../../shared/kinds.ts";
 import { groupKindText, keyOf, keyText } from "../../shared/object.ts";
 import { createTally } from "../../shared/tally.ts";
 import { decide } from "./decide.ts";
 import { hold } from "./hold.ts";
+import { unfinishedRestores } from "./restore.ts";
 
 /**
- * Looks at every template once, one list per kind, metadata alone. What fails does not stop the rest.
+ * Finishes what was cut short, then looks at every template once, one list per kind, metadata alone. What fails does not stop the rest.
  *
  * Throws an AggregateError at the end when anything failed.
  */
 export async function sweep(context: Context): Promise<Outcome> {
   const tally = createTally(context.log);
+  for (const [key, finish] of await unfinishedRestores(context)) tally.done(await tally.try(keyText(key), finish));
   const { served } = await context.cluster.discover();
   for (const kind of served.filter(isTemplateKind)) {
     const templates = await tally.try(groupKindText(kind), () => context.cluster.list(kind, { metadataOnly: true }));
     tally.count("templates", templates?.length ?? 0);
     for (const template of templates ?? []) {
       if (decide(template).verdict === "leave") continue;
-      const act: Act | undefined = await tally.try(keyText(keyOf(template)), () =>
-        hold(context, keyOf(template), template),
-      );
-      tally.done(act);
+      tally.done(await tally.try(keyText(keyOf(template)), () => hold(context, keyOf(template), template)));
     }
   }
   return tally.outcome();

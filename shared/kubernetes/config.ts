@@ -1,26 +1,28 @@
 import { existsSync } from "node:fs";
-import { delimiter } from "node:path";
+import { delimiter, join } from "node:path";
 // The package's index would load every generated client of Kubernetes, of which nothing here is used.
 import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import { InputError } from "../input-error.ts";
 
-const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+const SERVICE_ACCOUNT_TOKEN = "var/run/secrets/kubernetes.io/serviceaccount/token";
 
 /**
  * Where the API server is and how to log in there: what `kubeconfig` says (one file, or several as kubectl takes them),
  * else the service account of the pod this runs in.
  *
  * Throws an InputError that says what to set; never with a part of the file, which may hold secrets.
+ *
+ * @param root of the pod's file system
  */
-export function loadConfig(kubeconfig: string | undefined): KubeConfig {
+export function loadConfig(kubeconfig: string | undefined, root = "/"): KubeConfig {
   if (kubeconfig !== undefined) return fromFiles(kubeconfig);
-  if (!process.env.KUBERNETES_SERVICE_HOST || !existsSync(SERVICE_ACCOUNT_TOKEN)) {
+  if (!process.env.KUBERNETES_SERVICE_HOST || !existsSync(join(root, SERVICE_ACCOUNT_TOKEN))) {
     throw new InputError(
       "no cluster is named: set KUBECONFIG to a kubeconfig file, or SNAPSHOT to a folder of YAML; inside a cluster a service account token is needed",
     );
   }
   const config = new KubeConfig();
-  config.loadFromCluster();
+  config.loadFromCluster(root.replace(/\/$/, ""));
   return config;
 }
 

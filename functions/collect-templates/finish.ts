@@ -1,0 +1,13 @@
+import type { Act, Context } from "../../shared/context.ts";
+import type { Copy } from "../../shared/copies.ts";
+import { gatherFacts } from "../../shared/facts.ts";
+import { finishCopy } from "../../shared/finish-copies.ts";
+import { keyOf } from "../../shared/object.ts";
+import { CONCERN } from "./terms.ts";
+
+/** Finishes a renewal or a return that was cut short, if this copy is of one. */
+export async function finish(context: Context, copy: Copy | undefined): Promise<Act | undefined> {
+  if (copy === undefined || copy.concern !== CONCERN) return undefined;
+  const back = await finishCopy(context, copy, () => gatherFacts(context.cluster));
+  return back && { noun: "template", done: "restored", object: keyOf(back), because: "needed" };
+}
