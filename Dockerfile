@@ -1,0 +1,26 @@
+# One image for all functions; the function's name is the argument. Build it with the digest of the node image you trust:
+#   docker build --build-arg NODE_DIGEST=sha256:… --build-arg VERSION=… --build-arg REVISION=… -t capi-caretaker .
+ARG NODE_IMAGE=node:26-slim
+ARG NODE_DIGEST
+
+FROM ${NODE_IMAGE}@${NODE_DIGEST} AS bundle
+WORKDIR /src
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY . .
+RUN npm run bundle
+
+FROM ${NODE_IMAGE}@${NODE_DIGEST}
+ARG VERSION=0.0.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="capi-caretaker" \
+      org.opencontainers.image.description="Knative functions that take care of Cluster API templates and machines" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+ENV NODE_ENV=production
+COPY --from=bundle /src/dist/caretaker.mjs /app/caretaker.mjs
+# A number, because the kubelet cannot tell of a name whether it is root.
+USER 65532:65532
+EXPOSE 8080
+ENTRYPOINT ["node", "/app/caretaker.mjs"]

@@ -1,0 +1,126 @@
+import { BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE, isTemplateKind } from "../../shared/kinds.ts";
+import type { GroupKind } from "../../shared/object.ts";
+import { kindsOf, pluralOf } from "./providers.ts";
+
+export const FUNCTIONS = ["collect-templates", "label-machines", "retain-templates", "rewrite-urls"] as const;
+export type FunctionName = (typeof FUNCTIONS)[number];
+export type Action = "add" | "update" | "delete";
+
+type Verbs = readonly string[];
+
+/** What a function asks the API server for, by the part a kind plays. */
+export interface Uses {
+  /** Of every kind of the providers. */
+  readonly everything?: Verbs;
+  readonly templates?: Verbs;
+  /** Of Clusters and ClusterClasses, which own templates. */
+  readonly owners?: Verbs;
+  readonly namespaces?: Verbs;
+  readonly definitions?: Verbs;
+  readonly events?: Verbs;
+  /** Of ConfigMaps, in the namespace it runs in. */
+  readonly copies?: Verbs;
+  /** Of single kinds. */
+  readonly kinds?: readonly (readonly [group: string, kinds: readonly string[], verbs: Verbs])[];
+}
+
+const COPIES = ["create", "delete", "get", "list", "patch"];
+const INFRASTRUCTURE_MACHINES = [
+  "AWSMachine",
+  "DevMachine",
+  "DockerMachine",
+  "Metal3Machine",
+  "OpenStackMachine",
+  "VSphereMachine",
+];
+const MACHINE_TEMPLATES = INFRASTRUCTURE_MACHINES.map((kind) => `${kind}Template`);
+
+export const USES: Readonly<Record<FunctionName, Uses>> = {
+  "collect-templates": {
+    everything: ["list"],
+    templates: ["create", "delete", "get", "patch"],
+    owners: ["get"],
+    namespaces: ["list"],
+    definitions: ["list"],
+    events: ["create"],
+    copies: COPIES,
+  },
+  "retain-templates": {
+    everything: ["list"],
+    templates: ["create", "get", "patch", "watch"],
+    owners: ["get"],
+    namespaces: ["list"],
+    definitions: ["list"],
+    events: ["create"],
+    copies: COPIES,
+  },
+  "rewrite-urls": {
+    everything: ["list"],
+    templates: ["get"],
+    namespaces: ["list"],
+    definitions: ["list"],
+    events: ["create"],
+    kinds: [
+      [INFRASTRUCTURE, ["Metal3Machine"], ["get", "patch"]],
+      [INFRASTRUCTURE, ["Metal3MachineTemplate"], ["patch"]],
+      [BOOTSTRAP, ["KubeadmConfigTemplate", "RKE2ConfigTemplate"], ["patch"]],
+      ["metal3.io", ["BareMetalHost"], ["list"]],
+    ],
+  },
+  "label-machines": {
+    definitions: ["list"],
+    events: ["create", "list"],
+    kinds: [
+      [CORE, ["Cluster", "Machine"], ["get", "list", "patch"]],
+      [BOOTSTRAP, ["KubeadmConfig"], ["get", "list", "patch"]],
+      [CONTROL_PLANE, ["KubeadmControlPlane"], ["create", "get", "list", "patch"]],
+      [CONTROL_PLANE, ["RKE2ControlPlane"], ["get", "list", "patch"]],
+      [INFRASTRUCTURE, INFRASTRUCTURE_MACHINES, ["get"]],
+      [INFRASTRUCTURE, MACHINE_TEMPLATES, ["create", "get"]],
+    ],
+  },
+};
+
+/** The grants that the uses of a function come to, with all providers there are. */
+export function neededGrants(name: FunctionName): readonly string[] {
+  const { everything, templates, owners, namespaces, definitions, events, copies, kinds = [] } = USES[name];
+  const all = kindsOf();
+  const of = (verbs: Verbs = [], some: readonly GroupKind[]) =>
+    verbs.flatMap((verb) => some.map((kind) => `${verb} ${kind.group}/${pluralOf(kind)}`));
+  const some = (group: string, names: readonly string[]) => names.map((kind) => ({ group, kind }));
+  const needed = [
+    ...of(everything, all),
+    ...of(templates, all.filter(isTemplateKind)),
+    ...of(owners, some(CORE, ["Cluster", "ClusterClass"])),
+    ...of(namespaces, some("", ["Namespace"])),
+    ...of(definitions, some("apiextensions.k8s.io", ["CustomResourceDefinition"])),
+    ...of(events, some("events.k8s.io", ["Event"])),
+    ...of(copies, some("", ["ConfigMap"])).map((grant) => `${grant} in own namespace`),
+    ...kinds.flatMap(([group, names, verbs]) => of(verbs, some(group, names))),
+  ];
+  return [...new Set(needed)].toSorted();
+}
+
+/** Whether a function has something to do when this happens to an object of a kind (issue texts and functions/). */
+export const NEEDS_EVENT: Readonly<Record<FunctionName, (kind: GroupKind, action: Action) => boolean>> = {
+  "retain-templates": isTemplateKind,
+  "collect-templates": (kind, action) => {
+    if (action === "delete") return true;
+    const isControlPlane = kind.kind.endsWith("ControlPlane");
+    return (
+      action === "update" && (isTemplateKind(kind) || isControlPlane || isCore(kind, "Cluster", "MachineDeployment"))
+    );
+  },
+  "rewrite-urls": (kind, action) => {
+    return (action !== "delete" && isTemplateKind(kind)) || (action === "update" && isCore(kind, "Cluster"));
+  },
+  "label-machines": (kind, action) => {
+    if (action === "delete") return isCore(kind, "Machine");
+    const isControlPlane = ["KubeadmControlPlane", "RKE2ControlPlane"].includes(kind.kind);
+    return isControlPlane || isCore(kind, "Cluster", "Machine");
+  },
+};
+
+function isCore({ group, kind }: GroupKind, ...kinds: readonly string[]): boolean {
+  return group === CORE && kinds.includes(kind);
+}
