@@ -36,7 +36,16 @@ export function readChange(headers: Readonly<Record<string, string>>, body: stri
   }
   const object = KubeObject.safeParse(dataOf(event));
   if (!object.success) throw new InputError(`data is no Kubernetes object: ${z.prettifyError(object.error)}`);
+  for (const text of [object.data.metadata.name, object.data.metadata.namespace ?? ""]) {
+    if (!isPathSegment(text))
+      throw new InputError(`data is no Kubernetes object: ${JSON.stringify(text)} names nothing`);
+  }
   return { type: "object", action: action as "add" | "update" | "delete", object: object.data };
+}
+
+/** What an API server takes as a name (k8s.io/apimachinery pkg/api/validation/path, IsValidPathSegmentName). */
+function isPathSegment(text: string): boolean {
+  return text !== "." && text !== ".." && !/[/%]/.test(text);
 }
 
 function readEvent(headers: Readonly<Record<string, string>>, body: string): CloudEvent<unknown> {

@@ -200,6 +200,8 @@ describe("what cannot be read -> InputError with the reason", () => {
     ["no name", of(withMetadata({ name: undefined })), "at metadata.name"],
     ["an empty name", of(withMetadata({ name: "" })), "at metadata.name"],
     ["a name that is a list", of(withMetadata({ name: [] })), "at metadata.name"],
+    ["a name that leads elsewhere", of(withMetadata({ name: ".." })), "names nothing"],
+    ["a namespace that leads elsewhere", of(withMetadata({ namespace: "a/b" })), "names nothing"],
     ["finalizers that are text", of(withMetadata({ finalizers: "x" })), "at metadata.finalizers"],
     ["a label that is a number", of(withMetadata({ labels: { a: 1 } })), "at metadata.labels.a"],
     ["annotations that are a list", of(withMetadata({ annotations: [] })), "at metadata.annotations"],
