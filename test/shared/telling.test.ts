@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { ClusterError, type EventRecord } from "../../shared/cluster.ts";
+import { dryRun } from "../../shared/dry-run.ts";
+import { createLog } from "../../shared/log.ts";
+import { keyOf } from "../../shared/object.ts";
+import { snapshotCluster } from "../../shared/snapshot/cluster.ts";
+import { createTally } from "../../shared/tally.ts";
+import { tell } from "../../shared/tell.ts";
+import { bench } from "../build/bench.ts";
+import { metal3MachineTemplate } from "../build/objects.ts";
+
+const template = metal3MachineTemplate("t");
+const event: EventRecord = { regarding: template, type: "Normal", reason: "TemplateHeld", action: "Hold", note: "n" };
+
+describe("tell", () => {
+  it("records an Event", async () => {
+    const { context, cluster } = bench([template]);
+    await tell(context, event);
+    expect(cluster.events()).toEqual([event]);
+  });
+
+  it.each([new ClusterError("forbidden", "x"), new ClusterError("unavailable", "x"), new TypeError("x")])(
+    "that fails with %s -> what it tells about goes on",
+    async (error) => {
+      const refuse = async () => {
+        throw error;
+      };
+      const { context } = bench([template], {}, (inner) => ({ ...inner, record: refuse }));
+      await expect(tell(context, event)).resolves.toBeUndefined();
+    },
+  );
+});
+
+describe("tally", () => {
+  const tally = () => createTally(createLog("silent", "test"));
+  const act = { noun: "template", done: "held", object: keyOf(template), because: "not-held" };
+
+  it("counts, and acts under their verbs", () => {
+    const one = tally();
+    one.count("templates", 3);
+    one.count("templates");
+    one.done(act);
+    one.done(act);
+    one.done(undefined);
+    expect(one.outcome()).toEqual({ acts: [act, act], counts: { templates: 4, held: 2 } });
+  });
+
+  it("one failure does not stop the rest, and none goes unsaid", async () => {
+    const one = tally();
+    const fail = async () => {
+      throw new Error("x");
+    };
+    expect(await one.try("a", fail)).toBeUndefined();
+    expect(await one.try("b", async () => "done")).toBe("done");
+    expect(await one.try("c", fail)).toBeUndefined();
+    expect(() => one.outcome()).toThrow(AggregateError);
+    expect(() => one.outcome()).toThrow("2 of these failed");
+  });
+});
+
+describe("a dry run", () => {
+  it("reads as the cluster does and writes nothing", async () => {
+    const inner = snapshotCluster([template]);
+    const changes: unknown[] = [];
+    inner.onChange((change) => changes.push(change));
+    const dry = dryRun(inner);
+    const live = await dry.get(keyOf(template));
+    if (live === undefined) throw new Error("not there");
+    await dry.patch(live, { metadata: { labels: { x: "y" } } });
+    await dry.create(metal3MachineTemplate("u"));
+    await dry.delete(live);
+    await dry.record(event);
+    expect(changes).toEqual([]);
+    expect(inner.events()).toEqual([]);
+    expect(await dry.list(keyOf(template))).toEqual([live]);
+    expect(await dry.deleted(keyOf(template), "1")).toBeUndefined();
+    expect((await dry.discover()).served).toEqual((await inner.discover()).served);
+  });
+});
