@@ -3,8 +3,8 @@ import { beforeAll, expect, test } from "vitest";
 import { startAdapter } from "./harness/adapter.ts";
 import { startCapi } from "./harness/capi.ts";
 import { kubeadmConfigTemplate, machineDeployment } from "./harness/capi-objects.ts";
-import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
-import { installCrds } from "./harness/crds.ts";
+import type { ControlPlane } from "./harness/control-plane.ts";
+import { startManagementCluster } from "./harness/management-cluster.ts";
 import { metal3MachineTemplate } from "./harness/metal3-objects.ts";
 import { type KubeObject, refOf, valueAt } from "./harness/objects.ts";
 import { startRelay } from "./harness/relay.ts";
@@ -35,8 +35,7 @@ let controlPlane: ControlPlane;
 let standIn: StandIn;
 
 beforeAll(async () => {
-  controlPlane = await startControlPlane();
-  await installCrds(controlPlane.api);
+  controlPlane = await startManagementCluster();
   await startCapi("capi-core", controlPlane);
   standIn = startStandIn(controlPlane.api);
   await createWorkload(controlPlane, { namespace, name: "mgmt" });

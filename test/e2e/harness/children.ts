@@ -9,13 +9,18 @@ function killAll(): void {
 
 process.once("exit", killAll);
 // Without a listener these signals end the process with no exit event, and the children would stay.
-for (const [signal, code] of [
-  ["SIGINT", 130],
-  ["SIGTERM", 143],
-  ["SIGHUP", 129],
-] as const) {
-  process.once(signal, () => process.exit(code));
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.once(signal, () => {
+    killAll();
+    // Not process.exit, which vitest replaces by one that throws.
+    process.kill(process.pid, signal);
+  });
 }
+// The test runner was killed and can ask for nothing any more.
+process.once("disconnect", () => {
+  killAll();
+  process.kill(process.pid, "SIGKILL");
+});
 
 /** Has a child process killed when this process ends, however that comes, as long as it runs. */
 export function track(child: ChildProcess): void {

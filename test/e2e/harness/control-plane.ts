@@ -16,6 +16,8 @@ export interface ControlPlaneOptions extends ApiServerOptions {
   name?: string;
   /** Garbage collection by owner, deletion of namespaces, service accounts; on by default. */
   controllerManager?: boolean;
+  /** Folder with the data of a stopped etcd to begin with. */
+  seed?: string;
 }
 
 /** The processes of a control plane; a cluster given by E2E_KUBECONFIG has none here. */
@@ -77,7 +79,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   if (given !== undefined && given !== "") return givenControlPlane(given);
   const { name = "main", controllerManager: hasControllerManager = true } = options;
   const folder = runFolder(name);
-  const { etcd, url: etcdUrl } = await startEtcd(name, folder);
+  const { etcd, url: etcdUrl } = await startEtcd(name, folder, options.seed);
   const [port, token, sourceToken] = [await freePort(), randomUUID(), randomUUID()];
   const url = `https://127.0.0.1:${port}`;
   const flags = apiServerFlags(

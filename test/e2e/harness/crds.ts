@@ -73,18 +73,23 @@ export function providerCrds({ metal3 = "v1beta1", rke2 = "v1beta1" }: CrdOption
   ];
 }
 
-/** Applies CustomResourceDefinitions and waits until the objects of each can be listed. */
-export async function installCrds(api: Api, crds: readonly Crd[] = [...capiCrds(), ...providerCrds()]): Promise<void> {
+/** Waits until the objects of each CustomResourceDefinition can be listed. */
+export async function untilServed(api: Api, crds: readonly Crd[]): Promise<void> {
   await Promise.all(
     crds.map(async (crd) => {
-      await api.apply(crd, { fieldManager: "e2e-crds" });
       const { group, names, versions } = crd.spec;
       const version = versions.find(({ served }) => served)?.name;
-      await eventually(`${crd.metadata.name} to be established`, async () => {
+      await eventually(`${crd.metadata.name} to be served`, async () => {
         const isEstablished = conditionOf(await api.get(refOf(crd)), "Established")?.status === "True";
         // Even then its storage answers 429 for a moment.
         return isEstablished && (await api.list({ apiVersion: `${group}/${version}`, kind: names.kind })) !== undefined;
       });
     }),
   );
+}
+
+/** Applies CustomResourceDefinitions and waits until they are served; `startManagementCluster` is faster for many. */
+export async function installCrds(api: Api, crds: readonly Crd[]): Promise<void> {
+  await Promise.all(crds.map((crd) => api.apply(crd, { fieldManager: "e2e-crds" })));
+  await untilServed(api, crds);
 }

@@ -1,18 +1,24 @@
-import { rmSync } from "node:fs";
+import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { binary } from "./paths.ts";
 import { freePorts } from "./ports.ts";
 import { answersOk, type Child, startProcess, untilReady } from "./process.ts";
 import { onTeardown } from "./teardown.ts";
 
-/** Starts an etcd of one member with its data in the folder; the data go at teardown. */
-export async function startEtcd(name: string, folder: string): Promise<{ etcd: Child; url: string }> {
+/** Where in a control plane's folder etcd has its data. */
+export function etcdData(folder: string): string {
+  return join(folder, "etcd");
+}
+
+/** Starts an etcd of one member in the folder, with a copy of the data of a stopped one if given; they go at teardown. */
+export async function startEtcd(name: string, folder: string, seed?: string): Promise<{ etcd: Child; url: string }> {
   const [client, peer] = await freePorts(2);
   const url = `http://127.0.0.1:${client}`;
   const peerUrl = `http://127.0.0.1:${peer}`;
-  const data = join(folder, "etcd");
+  const data = etcdData(folder);
   // Even of a failed test only the logs are worth keeping.
   onTeardown(`${name} data`, () => rmSync(data, { recursive: true, force: true }));
+  if (seed !== undefined) cpSync(seed, data, { recursive: true });
   const etcd = await startProcess({
     name: `${name}-etcd`,
     command: binary("etcd"),

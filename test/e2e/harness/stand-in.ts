@@ -24,6 +24,8 @@ export interface NodeReuseRecord {
 export interface StandInOptions {
   /** The version of Metal3's kinds that the cluster serves; v1beta1 by default. */
   metal3?: BetaVersion;
+  /** The only namespace it looks after; all of them when left out. */
+  namespace?: string;
   /** `annotation` by default, as Metal3 up to 1.12. */
   lookup?: TemplateLookup;
   /** Bootstrap kinds to make ready; KubeadmConfig by default, none where their real manager runs. */
@@ -34,8 +36,8 @@ export interface StandInOptions {
 export interface StandIn {
   /** Every machine deletion so far, in order. */
   records: NodeReuseRecord[];
-  /** No machine becomes ready from now on: a rollout stands still before its next replacement. */
-  holdProvisioning(): void;
+  /** No Metal3Machine, or none of those chosen, becomes ready from now on: a rollout stands still before its next replacement. */
+  holdProvisioning(isChosen?: (metal3Machine: KubeObject) => boolean): void;
   /** No deleted machine is let go from now on: it stays Terminating. */
   holdDeletions(): void;
   /** Ends both. */
@@ -47,11 +49,13 @@ export interface StandIn {
 
 /** Starts the stand-in. Runs in this process; it ends at teardown. */
 export function startStandIn(api: Api, options: StandInOptions = {}): StandIn {
-  const { metal3 = "v1beta1", lookup = "annotation" } = options;
+  const { metal3 = "v1beta1", namespace, lookup = "annotation" } = options;
   const { bootstrapKinds = [{ apiVersion: bootstrapVersion, kind: "KubeadmConfig" }] } = options;
   const records: NodeReuseRecord[] = [];
   const errors: unknown[] = [];
-  const held = { provisioning: false, deletions: false };
+  const none = (): boolean => false;
+  const scope = namespace === undefined ? {} : { namespace };
+  const held = { provisioning: none as (machine: KubeObject) => boolean, deletions: false };
 
   const deprovision = async (machine: KubeObject): Promise<void> => {
     if (held.deletions || machine.metadata.finalizers?.includes(metal3Finalizer) !== true) return;
@@ -66,7 +70,7 @@ export function startStandIn(api: Api, options: StandInOptions = {}): StandIn {
     // The change it makes comes back as an event, and the rest is done then.
     if (!finalizers.includes(metal3Finalizer)) return addFinalizer(api, machine);
     const hasMachine = ownerReferences.some(({ kind }) => kind === "Machine");
-    if (hasMachine && !held.provisioning && !isProvisioned(machine)) await provision(api, machine);
+    if (hasMachine && !held.provisioning(machine) && !isProvisioned(machine)) await provision(api, machine);
   };
   const onError = (error: unknown): void => {
     // Someone else wrote in between, or the object went: its next event, or the next list, has the truth.
@@ -78,14 +82,14 @@ export function startStandIn(api: Api, options: StandInOptions = {}): StandIn {
     };
   const machines = follow(
     api,
-    { apiVersion: `infrastructure.cluster.x-k8s.io/${metal3}`, kind: "Metal3Machine" },
+    { apiVersion: `infrastructure.cluster.x-k8s.io/${metal3}`, kind: "Metal3Machine", ...scope },
     handled(reconcile),
     onError,
   );
   const configs = bootstrapKinds.map((kind) =>
     follow(
       api,
-      kind,
+      { ...kind, ...scope },
       handled((config) => bootstrap(api, config)),
       onError,
     ),
@@ -93,14 +97,14 @@ export function startStandIn(api: Api, options: StandInOptions = {}): StandIn {
   return {
     records,
     errors,
-    holdProvisioning() {
-      held.provisioning = true;
+    holdProvisioning(isChosen = () => true) {
+      held.provisioning = isChosen;
     },
     holdDeletions() {
       held.deletions = true;
     },
     release() {
-      Object.assign(held, { provisioning: false, deletions: false });
+      Object.assign(held, { provisioning: none, deletions: false });
       machines.again();
     },
     async stop() {
