@@ -1,0 +1,87 @@
+import { createHash } from "node:crypto";
+import { isBelow, isSamePrefix, redact, replacePrefix, type UrlPrefix } from "./url.ts";
+
+/** Whether the new URL is asked before it is written; `warn` writes where nothing answers at all, `none` never asks. */
+export const CHECKS = ["head", "warn", "none"] as const;
+
+export interface Rule {
+  readonly from: UrlPrefix;
+  readonly to: UrlPrefix;
+  /** Where it holds; undefined for everywhere. */
+  readonly namespaces: readonly string[] | undefined;
+  readonly check: (typeof CHECKS)[number];
+}
+
+export interface Rules {
+  readonly all: readonly Rule[];
+  /** Changes with any change of the rules' meaning. */
+  readonly hash: string;
+}
+
+/** A URL that a rule takes, and what becomes of it. */
+export interface Match {
+  readonly rule: Rule;
+  readonly to: string;
+}
+
+/** A rule that cannot stand, by its place in the list. */
+export interface RuleProblem {
+  readonly index: number;
+  readonly message: string;
+}
+
+export function rulesFrom(all: readonly Rule[]): Rules {
+  const plain = all.map(({ from, to, namespaces, check }) => [from.text, to.text, namespaces ?? null, check]);
+  return { all, hash: createHash("sha256").update(JSON.stringify(plain)).digest("hex").slice(0, 12) };
+}
+
+/** The rules that hold in a namespace. */
+export function rulesIn(namespace: string, { all }: Rules): readonly Rule[] {
+  return all.filter(({ namespaces }) => namespaces === undefined || namespaces.includes(namespace));
+}
+
+/** What the rules make of a value: the rule with the longest `from` wins. Undefined where none takes it. */
+export function matchUrl(value: string, rules: readonly Rule[]): Match | undefined {
+  const matches = rules.flatMap((rule) => {
+    const to = replacePrefix(value, rule.from, rule.to);
+    return to === undefined ? [] : [{ rule, to }];
+  });
+  return matches.reduce<Match | undefined>(
+    (best, one) => (best && !isLonger(one.rule, best.rule) ? best : one),
+    undefined,
+  );
+}
+
+/**
+ * Rules that cannot stand together: one whose `to` a rule would take again, so that a URL would move at every look, and
+ * two with the same `from` in one namespace, of which it is unknown which one wins.
+ */
+export function problemsAmong(rules: readonly Rule[]): readonly RuleProblem[] {
+  return rules.flatMap((rule, index) => {
+    const again = rules.findIndex((other) => share(rule, other) && isBelow(rule.to, other.from));
+    if (again !== -1) {
+      const whose = again === index ? "its own from" : `the from of rule ${again + 1}`;
+      const message = `to is ${quoted(rule.to)}, which ${whose} matches again, a loop; use a to outside every from`;
+      return [{ index, message }];
+    }
+    const twin = rules.findIndex(
+      (other, place) => place < index && share(rule, other) && isSamePrefix(rule.from, other.from),
+    );
+    if (twin === -1) return [];
+    return [{ index, message: `from is ${quoted(rule.from)}, the same as that of rule ${twin + 1}; keep one of them` }];
+  });
+}
+
+function share(a: Rule, b: Rule): boolean {
+  if (a.namespaces === undefined || b.namespaces === undefined) return true;
+  return a.namespaces.some((namespace) => b.namespaces?.includes(namespace));
+}
+
+function isLonger(a: Rule, b: Rule): boolean {
+  const longer = a.from.folders.length - b.from.folders.length;
+  return longer > 0 || (longer === 0 && a.from.isFolder && !b.from.isFolder);
+}
+
+function quoted({ text }: UrlPrefix): string {
+  return JSON.stringify(redact(text));
+}

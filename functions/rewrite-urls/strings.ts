@@ -1,0 +1,73 @@
+import { isDeepStrictEqual } from "node:util";
+import { isRecord } from "../../shared/path.ts";
+
+/** A string inside an object. */
+export interface FoundString {
+  /** The fields and list places that lead to it. */
+  readonly steps: readonly (string | number)[];
+  /** The same as text: dotted, list items as `[0]`, fields that are no plain word as `[docker.io]`. */
+  readonly path: string;
+  readonly value: string;
+}
+
+const PLAIN_FIELD = /^[A-Za-z_][\w-]*$/;
+
+/** Every string below `root.<field>`, in the order it stands. */
+export function stringsUnder(root: Readonly<Record<string, unknown>>, field: string): readonly FoundString[] {
+  return stringsIn(root[field], [field], field);
+}
+
+/** The names of all fields below a value, with the path of each: a host name can stand there too. */
+export function fieldsUnder(root: Readonly<Record<string, unknown>>, field: string): readonly FoundString[] {
+  return fieldsIn(root[field], [field], field);
+}
+
+/** A copy of `value` with these strings in place of those at their paths; a path that leads to no string is passed over. */
+export function withStrings(value: unknown, strings: ReadonlyMap<string, string>, path: string): unknown {
+  if (typeof value === "string") return strings.get(path) ?? value;
+  if (Array.isArray(value)) return value.map((item, index) => withStrings(item, strings, `${path}[${index}]`));
+  if (!isRecord(value)) return value;
+  const fields = Object.entries(value).map(([field, one]) => [field, withStrings(one, strings, below(path, field))]);
+  return Object.fromEntries(fields);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * The merge patch that turns `before` into `after`, where both have the same fields: records step by step, lists whole,
+ * as RFC 7386 knows no other way. Empty where nothing differs.
+ */
+export function patchBetween(before: Fields, after: Fields): Fields {
+  const fields = Object.entries(after).flatMap(([field, value]): [string, unknown][] => {
+    const old = before[field];
+    if (isDeepStrictEqual(old, value)) return [];
+    return [[field, isRecord(old) && isRecord(value) ? patchBetween(old, value) : value]];
+  });
+  return Object.fromEntries(fields);
+}
+
+function stringsIn(value: unknown, steps: FoundString["steps"], path: string): readonly FoundString[] {
+  if (typeof value === "string") return [{ steps, path, value }];
+  if (Array.isArray(value)) {
+    return value.flatMap((item, index) => stringsIn(item, [...steps, index], `${path}[${index}]`));
+  }
+  if (!isRecord(value)) return [];
+  return Object.entries(value).flatMap(([field, one]) => stringsIn(one, [...steps, field], below(path, field)));
+}
+
+function fieldsIn(value: unknown, steps: FoundString["steps"], path: string): readonly FoundString[] {
+  if (Array.isArray(value)) {
+    return value.flatMap((item, index) => fieldsIn(item, [...steps, index], `${path}[${index}]`));
+  }
+  if (!isRecord(value)) return [];
+  return Object.entries(value).flatMap(([field, one]) => {
+    const at = { steps: [...steps, field], path: below(path, field), value: field };
+    return [at, ...fieldsIn(one, at.steps, at.path)];
+  });
+}
+
+function below(path: string, field: string): string {
+  if (PLAIN_FIELD.test(field)) return `${path}.${field}`;
+  // A number stands for a place in a list, and a bracket for the end of a field.
+  return /^\d+$|[[\]"]/.test(field) ? `${path}[${JSON.stringify(field)}]` : `${path}[${field}]`;
+}
