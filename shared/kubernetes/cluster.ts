@@ -1,10 +1,10 @@
 import { type Cluster, failedWith } from "../cluster.ts";
 import type { Settings } from "../settings.ts";
 import { isUnknownPath } from "./api-error.ts";
-import { loadConfig } from "./config.ts";
 import { lastDeletion } from "./deleted.ts";
 import { createKinds } from "./kinds.ts";
 import { listObjects, readObject } from "./list.ts";
+import { loadLogin } from "./login.ts";
 import { objectPath } from "./paths.ts";
 import { recordEvent } from "./record.ts";
 import { createRequest, jsonOf, type Wait } from "./request.ts";
@@ -19,7 +19,7 @@ import { createObject, deleteObject, patchObject } from "./write.ts";
  * @param wait passes the time between two attempts of a call
  */
 export async function kubernetesCluster(settings: Pick<Settings, "kubeconfig">, wait?: Wait): Promise<Cluster> {
-  const transport = createTransport(() => loadConfig(settings.kubeconfig));
+  const transport = await createTransport(() => loadLogin(settings.kubeconfig));
   const request = createRequest(transport, wait);
   const kinds = createKinds(request);
   return {

@@ -37,7 +37,7 @@ export function createRequest(transport: Transport, wait: Wait = waitFor): Reque
       } catch (error) {
         if (!isRenewed && error instanceof ApiError && error.status === 401) {
           isRenewed = true;
-          transport.renew();
+          await transport.renew();
           continue;
         }
         const pause = pauseAfter(call, error, attempt);

@@ -1,7 +1,7 @@
 import { Agent, type IncomingMessage, request as plainRequest } from "node:http";
 import { type RequestOptions, Agent as SecureAgent, request as secureRequest } from "node:https";
-import type { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import { ClusterError } from "../cluster.ts";
+import type { Login } from "./login.ts";
 
 export interface Call {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
@@ -16,28 +16,25 @@ export interface Call {
 export interface Transport {
   /** Sends one call and gives the response once its head is there. `signal` ends it, its body too. */
   send(call: Call, signal: AbortSignal): Promise<IncomingMessage>;
-  /** Forgets the credentials and reads the configuration anew. */
-  renew(): void;
+  /** Forgets the credentials and reads the login anew. */
+  renew(): Promise<void>;
 }
 
 // Load balancers drop idle connections without a word after a minute or more; a write on such a one would hang.
 const KEEP_ALIVE = { keepAlive: true, timeout: 30_000, maxSockets: 32 };
 
-/** @param load gives the configuration, now and at every renewal */
-export function createTransport(load: () => KubeConfig): Transport {
-  let config = load();
+/** @param load gives the login, now and at every renewal */
+export async function createTransport(load: () => Promise<Login>): Promise<Transport> {
+  let login = await load();
   const agents = { plain: new Agent(KEEP_ALIVE), secure: new SecureAgent(KEEP_ALIVE) };
   return {
-    renew() {
-      config = load();
+    async renew() {
+      login = await load();
     },
     async send({ method, path, accept = "application/json", contentType = "application/json", body }, signal) {
-      const cluster = config.getCurrentCluster();
-      const url = new URL(cluster?.server ?? "");
-      const isSecure = url.protocol === "https:";
-      const options = await authenticated(config, signal);
-      // The client library's own agents keep no connection alive, but they know how to go through a proxy.
-      if (!cluster?.proxyUrl) options.agent = isSecure ? agents.secure : agents.plain;
+      const { server } = login;
+      const isSecure = server.protocol === "https:";
+      const options = await authenticated(login, signal);
       const text = body === undefined ? undefined : JSON.stringify(body);
       const headers = {
         ...options.headers,
@@ -45,10 +42,19 @@ export function createTransport(load: () => KubeConfig): Transport {
         "user-agent": "capi-caretaker",
         ...(text !== undefined && { "content-type": contentType, "content-length": Buffer.byteLength(text) }),
       };
-      const target = { host: hostOf(url), port: url.port, path: url.pathname.replace(/\/$/, "") + path };
+      const whole = {
+        ...options,
+        agent: options.agent ?? (isSecure ? agents.secure : agents.plain),
+        // An IPv6 address stands in brackets in a URL only.
+        host: server.hostname.replace(/^\[|\]$/g, ""),
+        port: server.port,
+        path: server.pathname.replace(/\/$/, "") + path,
+        method,
+        headers,
+        signal,
+      };
       return new Promise((resolve, reject) => {
-        const request = isSecure ? secureRequest : plainRequest;
-        const sent = request({ ...options, ...target, method, headers, signal }, resolve);
+        const sent = (isSecure ? secureRequest : plainRequest)(whole, resolve);
         sent.on("error", reject);
         sent.end(text);
       });
@@ -56,25 +62,17 @@ export function createTransport(load: () => KubeConfig): Transport {
   };
 }
 
-function hostOf({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$/g, "");
-}
-
-/** Runs an exec plugin where the kubeconfig has one and no fresh credential of it is at hand. */
-async function authenticated(config: KubeConfig, signal: AbortSignal): Promise<RequestOptions> {
-  const options: RequestOptions = {};
+/** May run an exec plugin, which takes its time. */
+async function authenticated({ options, source }: Login, signal: AbortSignal): Promise<RequestOptions> {
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
   try {
-    await Promise.race([config.applyToHTTPSOptions(options), aborted.promise]);
-    return options;
+    return await Promise.race([options(), aborted.promise]);
   } catch (error) {
     if (signal.aborted) throw error;
-    // The error may quote what the plugin printed, which is a credential, so it is not passed on.
-    const plugin = config.getCurrentUser()?.exec?.command as string | undefined;
-    const culprit = plugin === undefined ? "the kubeconfig's files" : `the exec plugin ${plugin}`;
-    throw new ClusterError("unavailable", `no credentials for the API server from ${culprit}`);
+    // The error may quote what a plugin printed, which is a credential, so it is not passed on.
+    throw new ClusterError("unavailable", `no credentials for the API server from ${source}`);
   } finally {
     signal.removeEventListener("abort", abort);
   }

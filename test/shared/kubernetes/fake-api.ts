@@ -117,10 +117,15 @@ export function kubeconfigFor(url: string, user: Record<string, unknown> = { tok
 
 export const TOKEN = "t0p-secret";
 
-export function temporaryFile(content: unknown): string {
+/** A folder that goes with the test. */
+export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "capi-caretaker-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, "config");
+  return folder;
+}
+
+export function temporaryFile(content: unknown): string {
+  const file = join(temporaryFolder(), "config");
   writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
   return file;
 }
