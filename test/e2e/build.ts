@@ -17,7 +17,7 @@ import { binary, buildFolder, builtCrdsFolder, e2eFolder } from "./harness/paths
 import { type Part, parts } from "./parts.ts";
 
 const neededGo: readonly [number, number] = [1, 26];
-const buildFlags: readonly string[] = ["-trimpath", "-buildvcs=false", "-p", "2"];
+const buildFlags: readonly string[] = ["-trimpath", "-buildvcs=false"];
 const environment: NodeJS.ProcessEnv = { ...process.env, CGO_ENABLED: "0", GOWORK: "off" };
 
 /** Says what `go version` answers; throws with what to do when Go is missing or older than 1.26. */
