@@ -1,0 +1,33 @@
+import type { AdoptionFacts, Reason } from "../facts.ts";
+
+/** The secrets that a control plane makes anew, with another CA, where it does not find them (by suffix). */
+const SUFFIXES = ["ca", "etcd", "sa", "proxy"];
+
+export function secretNames(clusterName: string): readonly string[] {
+  return SUFFIXES.map((suffix) => `${clusterName}-${suffix}`);
+}
+
+/** The secrets that are not there, and the command that lets this function see whether they are. */
+export function secretReasons(facts: AdoptionFacts): readonly Reason[] {
+  const { secrets, controlPlane } = facts;
+  const namespace = controlPlane.metadata.namespace ?? "";
+  const missing = [...secrets]
+    .filter(([, state]) => state === "missing")
+    .map(([name]): Reason => {
+      const message = `Secret ${name} is missing; the control plane would make a new one that the running cluster does not trust.`;
+      return { reason: "secret-missing", message, object: { group: "", kind: "Secret", namespace, name } };
+    });
+  const isUnreadable = [...secrets.values()].includes("unreadable");
+  return isUnreadable ? [...missing, unreadable(facts, namespace)] : missing;
+}
+
+function unreadable({ secrets, clusterName, serviceAccount }: AdoptionFacts, namespace: string): Reason {
+  const role = `capi-caretaker-${clusterName}`;
+  const names = [...secrets.keys()].map((name) => `--resource-name=${name}`).join(" ");
+  const command = [
+    `kubectl -n ${namespace} create role ${role} --verb=get --resource=secrets ${names}`,
+    `kubectl -n ${namespace} create rolebinding ${role} --role=${role} --serviceaccount=${serviceAccount}`,
+  ].join(" && ");
+  const message = `Whether the cluster's CA secrets are there cannot be seen (never their data). To grant that: ${command}`;
+  return { reason: "secrets-unreadable", message };
+}

@@ -1,0 +1,54 @@
+import type { Context } from "../../shared/context.ts";
+import { type KubeObject, keyOf, keyText } from "../../shared/object.ts";
+import { isPaused } from "../../shared/owning-clusters.ts";
+import { isRecord, stringAt, valuesAt } from "../../shared/path.ts";
+import { tell } from "../../shared/tell.ts";
+import type { AdoptionFacts } from "./facts.ts";
+import { isDone, membersOf } from "./members.ts";
+import { eventsOn } from "./refuse.ts";
+
+/** What a KubeadmControlPlane records when it refuses to adopt; its other refusals show in its log alone. */
+const ADOPTION_FAILED = "AdoptionFailed";
+
+/**
+ * Tells people what an adoption that does not come waits for: the Cluster's pause, or what the control plane's own
+ * Events and conditions say. An adoption takes seconds, so outside a sweep only a failure is worth telling.
+ */
+export async function tellPending(context: Context, facts: AdoptionFacts, isSweep: boolean): Promise<void> {
+  const { controlPlane, cluster } = facts;
+  const events = await eventsOn(context.cluster, controlPlane);
+  const failures = events.filter((event) => stringAt(event, "reason") === ADOPTION_FAILED);
+  if (!isSweep && failures.length === 0) return;
+  const isWaiting = cluster !== undefined && isPaused(cluster);
+  const note = isWaiting
+    ? `All machines are labelled; Cluster ${cluster.metadata.name} is paused, and the adoption begins when it no longer is.`
+    : [`All machines are labelled and not yet adopted: ${waitingFor(facts)}.`, ...said(controlPlane, failures)].join(
+        " ",
+      );
+  await tell(context, {
+    regarding: controlPlane,
+    type: isWaiting ? "Normal" : "Warning",
+    reason: "AdoptionPending",
+    action: "Adopt",
+    note: note.slice(0, 1000),
+  });
+}
+
+function waitingFor(facts: AdoptionFacts): string {
+  const waiting = membersOf(facts).filter((member) => member.control !== "own" && isDone(member, facts.clusterName));
+  return waiting.map(({ machine }) => keyText(keyOf(machine))).join(", ");
+}
+
+function said(controlPlane: KubeObject, failures: readonly KubeObject[]): readonly string[] {
+  const notes = failures.map(
+    (event) => `${ADOPTION_FAILED}: ${stringAt(event, "note") ?? stringAt(event, "message") ?? ""}`,
+  );
+  const conditions = ["status.conditions[]", "status.v1beta2.conditions[]"]
+    .flatMap((path) => valuesAt(controlPlane, path))
+    .map(({ value }) => value)
+    .filter(isRecord)
+    .filter(({ message }) => typeof message === "string" && message !== "")
+    .map(({ type, status, message }) => `${String(type)}=${String(status)}: ${String(message)}`);
+  const all = [...notes, ...conditions];
+  return all.length > 0 ? all : ["Its Events and conditions say nothing; the log of its controller may."];
+}

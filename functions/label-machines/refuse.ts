@@ -1,0 +1,76 @@
+import { type Cluster, failedWith } from "../../shared/cluster.ts";
+import type { Context } from "../../shared/context.ts";
+import { annotation } from "../../shared/marks.ts";
+import { type GroupKind, type KubeObject, keyOf, keyText } from "../../shared/object.ts";
+import { stringAt } from "../../shared/path.ts";
+import { tell } from "../../shared/tell.ts";
+import type { Refusal } from "./decide.ts";
+import { ADOPTION_REFUSED } from "./marks.ts";
+
+export const EVENT: GroupKind = { group: "events.k8s.io", kind: "Event" };
+const REFUSED = "AdoptionRefused";
+/** The API server takes notes of up to 1024 bytes (k8s.io/api/events/v1). */
+const LONGEST_NOTE = 1000;
+
+/**
+ * Tells people on the object why nothing happens: the first reason as annotation, all of them as Warning Events.
+ * Returns whether the object was written, so that what is in hand is no longer what is there.
+ */
+export async function tellRefusal(context: Context, object: KubeObject, refusal: Refusal): Promise<boolean> {
+  const isNews = annotation(object, ADOPTION_REFUSED) !== refusal.because;
+  if (isNews) {
+    await context.cluster.patch(object, { metadata: { annotations: { [ADOPTION_REFUSED]: refusal.because } } });
+  }
+  for (const note of notesOf(refusal.reasons.map(({ reason, message }) => `${reason}: ${message}`))) {
+    await tell(context, { regarding: object, type: "Warning", reason: REFUSED, action: "Adopt", note });
+  }
+  return isNews;
+}
+
+/**
+ * Takes a refusal back once its cause is gone: the annotation, and the Events as far as they may be deleted. Returns
+ * whether the object was written.
+ */
+export async function withdrawRefusal(context: Context, object: KubeObject): Promise<boolean> {
+  if (annotation(object, ADOPTION_REFUSED) === undefined) return false;
+  await deleteRefusals(context, object);
+  await context.cluster.patch(object, { metadata: { annotations: { [ADOPTION_REFUSED]: null } } });
+  return true;
+}
+
+async function deleteRefusals({ cluster, log }: Context, object: KubeObject): Promise<void> {
+  try {
+    for (const event of await eventsOn(cluster, object)) {
+      if (stringAt(event, "reason") === REFUSED) await cluster.delete(event);
+    }
+  } catch (error) {
+    // They expire by themselves, so the adoption does not wait for them.
+    log.warn({ object: keyText(keyOf(object)), err: error }, "Events of the refusal stay until they expire");
+  }
+}
+
+/** The Events on an object, none where they may not be read. */
+export async function eventsOn(cluster: Cluster, object: KubeObject): Promise<readonly KubeObject[]> {
+  const { namespace = "", name } = object.metadata;
+  try {
+    const events = await cluster.list(EVENT, { namespace });
+    return events.filter(
+      (event) => stringAt(event, "regarding.kind") === object.kind && stringAt(event, "regarding.name") === name,
+    );
+  } catch (error) {
+    if (failedWith(error, "forbidden")) return [];
+    throw error;
+  }
+}
+
+/** Packs sentences into as few notes as fit; a sentence that is too long by itself is cut. */
+function notesOf(sentences: readonly string[]): readonly string[] {
+  const notes: string[] = [];
+  for (const sentence of sentences.map((one) => one.slice(0, LONGEST_NOTE))) {
+    const last = notes.at(-1);
+    if (last !== undefined && `${last} ${sentence}`.length <= LONGEST_NOTE)
+      notes[notes.length - 1] = `${last} ${sentence}`;
+    else notes.push(sentence);
+  }
+  return notes;
+}
