@@ -47,10 +47,17 @@ function names(field: string, index: number, item: unknown): boolean {
 }
 
 function nameOf(field: string, item: unknown): string {
-  if (field.startsWith("v:")) return `v:${JSON.stringify(item)}`;
+  if (field.startsWith("v:")) return `v:${goJson(item)}`;
   const keys = field.startsWith("k:") ? parsed(field) : undefined;
   if (!isRecord(keys) || !isRecord(item)) return field;
-  return `k:${JSON.stringify(Object.fromEntries(Object.keys(keys).map((key) => [key, item[key]])))}`;
+  return `k:${goJson(Object.fromEntries(Object.keys(keys).map((key) => [key, item[key]])))}`;
+}
+
+/** JSON as the API server writes it in field names, byte for byte: Go escapes what could end an HTML tag. */
+function goJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(/[<>&\u2028\u2029]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
 }
 
 function parsed(field: string): unknown {

@@ -21,7 +21,9 @@ export type Undo =
  * by someone since, and stays.
  */
 export function decideUndo(object: KubeObject, graph: Graph): Undo {
-  if (annotation(object, REWRITTEN_FROM) === undefined) return { verdict: "leave", because: "not-rewritten" };
+  // A record alone is what an undoing that was cut short leaves behind.
+  const isMarked = annotation(object, REWRITTEN_FROM) !== undefined || recordOf(object) !== undefined;
+  if (!isMarked) return { verdict: "leave", because: "not-rewritten" };
   if (annotation(object, DELETE_FOR_MOVE) !== undefined) return { verdict: "leave", because: "off-limits" };
   if (isOptedOut(object)) return { verdict: "leave", because: "opted-out" };
   const before = rewrittenFrom(object);

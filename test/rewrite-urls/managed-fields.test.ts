@@ -18,8 +18,8 @@ function holding(spec: Fields, ...managedFields: ReturnType<typeof entry>[]): Ku
 }
 
 /** The shares of each former owner when the string at `path` becomes "new". */
-function shares(one: KubeObject, path: string): Fields {
-  const spec = withStrings(one.spec, new Map([[path, "new"]]), "spec");
+function shares(one: KubeObject, path: string, to = "new"): Fields {
+  const spec = withStrings(one.spec, new Map([[path, to]]), "spec");
   const places = stringsUnder(one, "spec").filter((place) => place.path === path);
   return Object.fromEntries(ownersOf(one, { ...one, spec }, places).map(({ manager, fields }) => [manager, fields]));
 }
@@ -85,6 +85,13 @@ describe("who owns a string", () => {
   ];
   test.each(rows)("%s -> its share", (_situation, one, path, outcome) => {
     expect(shares(one, path)).toEqual(outcome);
+  });
+});
+
+test("a key with what Go escapes -> named as the API server does", () => {
+  const one = holding({ urls: ["old"] }, entry("helm", { "f:urls": { 'v:"old"': {} } }));
+  expect(shares(one, "spec.urls[0]", "http://h/?<a>&b")).toEqual({
+    helm: { "f:spec": { "f:urls": { 'v:"http://h/?\\u003ca\\u003e\\u0026b"': {} } } },
   });
 });
 

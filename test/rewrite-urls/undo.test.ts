@@ -4,6 +4,7 @@ import { findIn } from "../../functions/rewrite-urls/findings.ts";
 import { OUR_ANNOTATIONS } from "../../functions/rewrite-urls/record.ts";
 import { stringsUnder } from "../../functions/rewrite-urls/strings.ts";
 import { decideUndo, decideUndoAll, undo } from "../../functions/rewrite-urls/undo.ts";
+import type { Cluster } from "../../shared/cluster.ts";
 import { DELETE_FOR_MOVE, RETAIN } from "../../shared/marks.ts";
 import { type KubeObject, keyOf } from "../../shared/object.ts";
 import { stringAt } from "../../shared/path.ts";
@@ -47,6 +48,31 @@ describe("undoing", () => {
     const after = await world.live(template);
     expect(stringAt(after, IMAGE_URL)).toBe("https://chart/os");
     expect(after.metadata.annotations).toBeUndefined();
+  });
+
+  test("cut short before the field was given back -> the next try does it", async () => {
+    const byHelm = {
+      ...template,
+      metadata: { ...template.metadata, managedFields: [applied("helm", template, IMAGE_URL)] },
+    };
+    const { world } = await rewritten(byHelm);
+    let left = 1;
+    const crashing = {
+      ...world.context.cluster,
+      patch: async (...args: Parameters<Cluster["patch"]>) => {
+        left -= 1;
+        if (left === -1) throw new Error("crash");
+        return world.context.cluster.patch(...args);
+      },
+    };
+    const tryIt = () => undo({ ...world.context, cluster: crashing }, keyOf(byHelm), factsOf([]).graph);
+    await expect(tryIt()).rejects.toThrow("crash");
+    expect(ownersAt(await world.live(byHelm), IMAGE_URL)).toEqual(["capi-caretaker"]);
+    expect(await tryIt()).toBe(true);
+    const live = await world.live(byHelm);
+    expect(ownersAt(live, IMAGE_URL)).toEqual(["helm"]);
+    expect(stringAt(live, IMAGE_URL)).toBe(FILE);
+    expect(live.metadata.annotations).toBeUndefined();
   });
 
   test("gone -> nothing", async () => {
