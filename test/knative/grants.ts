@@ -31,9 +31,12 @@ export function grantsOf(account: string, manifests: readonly Manifest[]): reado
 
 /** The grants of one role's own rules. */
 export function grantsIn({ rules }: Role): readonly string[] {
-  return rules.flatMap(({ apiGroups, resources, verbs }) =>
-    verbs.flatMap((verb) => apiGroups.flatMap((group) => resources.map((resource) => `${verb} ${group}/${resource}`))),
-  );
+  return rules.flatMap(({ apiGroups, resources, verbs, resourceNames }) => {
+    const named = resourceNames === undefined ? "" : ` named ${resourceNames.join(", ")}`;
+    return verbs.flatMap((verb) =>
+      apiGroups.flatMap((group) => resources.map((resource) => `${verb} ${group}/${resource}${named}`)),
+    );
+  });
 }
 
 function aggregated(role: Role, roles: readonly Role[]): readonly Role[] {

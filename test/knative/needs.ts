@@ -20,10 +20,13 @@ export interface Uses {
   readonly events?: Verbs;
   /** Of ConfigMaps, in the namespace it runs in. */
   readonly copies?: Verbs;
+  /** As they stand in a role, where nothing above fits. */
+  readonly others?: readonly string[];
   /** Of single kinds. */
   readonly kinds?: readonly (readonly [group: string, kinds: readonly string[], verbs: Verbs])[];
 }
 
+const CONTROL_PLANES = ["AWSManagedControlPlane", "KubeadmControlPlane", "RKE2ControlPlane", "ROSAControlPlane"];
 const COPIES = ["create", "delete", "get", "list", "patch"];
 const INFRASTRUCTURE_MACHINES = [
   "AWSMachine",
@@ -69,21 +72,34 @@ export const USES: Readonly<Record<FunctionName, Uses>> = {
   },
   "label-machines": {
     definitions: ["list"],
-    events: ["create", "list"],
+    events: ["create", "delete", "list"],
     kinds: [
-      [CORE, ["Cluster", "Machine"], ["get", "list", "patch"]],
-      [BOOTSTRAP, ["KubeadmConfig"], ["get", "list", "patch"]],
-      [CONTROL_PLANE, ["KubeadmControlPlane"], ["create", "get", "list", "patch"]],
-      [CONTROL_PLANE, ["RKE2ControlPlane"], ["get", "list", "patch"]],
+      [CORE, ["Cluster"], ["get", "list", "patch"]],
+      [CORE, ["Machine"], ["list", "patch"]],
+      [BOOTSTRAP, ["KubeadmConfig"], ["list", "patch"]],
+      [CONTROL_PLANE, ["KubeadmControlPlane"], ["create"]],
+      [CONTROL_PLANE, CONTROL_PLANES, ["get", "list", "patch"]],
       [INFRASTRUCTURE, INFRASTRUCTURE_MACHINES, ["get"]],
       [INFRASTRUCTURE, MACHINE_TEMPLATES, ["create", "get"]],
     ],
+    // Alone among the definitions, by name.
+    others: ["get apiextensions.k8s.io/customresourcedefinitions named machines.cluster.x-k8s.io"],
   },
 };
 
 /** The grants that the uses of a function come to, with all providers there are. */
 export function neededGrants(name: FunctionName): readonly string[] {
-  const { everything, templates, owners, namespaces, definitions, events, copies, kinds = [] } = USES[name];
+  const {
+    everything,
+    templates,
+    owners,
+    namespaces,
+    definitions,
+    events,
+    copies,
+    kinds = [],
+    others = [],
+  } = USES[name];
   const all = kindsOf();
   const of = (verbs: Verbs = [], some: readonly GroupKind[]) =>
     verbs.flatMap((verb) => some.map((kind) => `${verb} ${kind.group}/${pluralOf(kind)}`));
@@ -96,6 +112,7 @@ export function neededGrants(name: FunctionName): readonly string[] {
     ...of(definitions, some("apiextensions.k8s.io", ["CustomResourceDefinition"])),
     ...of(events, some("events.k8s.io", ["Event"])),
     ...of(copies, some("", ["ConfigMap"])).map((grant) => `${grant} in own namespace`),
+    ...others,
     ...kinds.flatMap(([group, names, verbs]) => of(verbs, some(group, names))),
   ];
   return [...new Set(needed)].toSorted();
@@ -106,21 +123,25 @@ export const NEEDS_EVENT: Readonly<Record<FunctionName, (kind: GroupKind, action
   "retain-templates": isTemplateKind,
   "collect-templates": (kind, action) => {
     if (action === "delete") return true;
-    const isControlPlane = kind.kind.endsWith("ControlPlane");
     return (
-      action === "update" && (isTemplateKind(kind) || isControlPlane || isCore(kind, "Cluster", "MachineDeployment"))
+      action === "update" &&
+      (isTemplateKind(kind) || isControlPlane(kind) || isCore(kind, "Cluster", "MachineDeployment"))
     );
   },
   "rewrite-urls": (kind, action) => {
-    return (action !== "delete" && isTemplateKind(kind)) || (action === "update" && isCore(kind, "Cluster"));
+    if (action === "delete") return false;
+    return isTemplateKind(kind) || (action === "add" ? kind.kind === "Metal3Machine" : isCore(kind, "Cluster"));
   },
   "label-machines": (kind, action) => {
     if (action === "delete") return isCore(kind, "Machine");
-    const isControlPlane = ["KubeadmControlPlane", "RKE2ControlPlane"].includes(kind.kind);
-    return isControlPlane || isCore(kind, "Cluster", "Machine");
+    return isControlPlane(kind) || kind.kind === "KubeadmConfig" || isCore(kind, "Cluster", "Machine");
   },
 };
 
 function isCore({ group, kind }: GroupKind, ...kinds: readonly string[]): boolean {
   return group === CORE && kinds.includes(kind);
+}
+
+function isControlPlane({ group, kind }: GroupKind): boolean {
+  return group === CONTROL_PLANE && !isTemplateKind({ group, kind });
 }

@@ -1,0 +1,207 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { canRefer } from "../../shared/kinds.ts";
+import { COMPONENTS, KNATIVE, kustomizations, type Manifest, parseManifests } from "../knative/manifests.ts";
+import { FUNCTIONS, neededGrants } from "../knative/needs.ts";
+import { kindsOf, pluralOf } from "../knative/providers.ts";
+import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
+import { type Crd, readCrds } from "./harness/crd-files.ts";
+import { capiCrds, installCrds, providerCrds } from "./harness/crds.ts";
+import { type KubeObject, valueAt } from "./harness/objects.ts";
+import { binary, builtCrdsFolder } from "./harness/paths.ts";
+import { freePort } from "./harness/ports.ts";
+import { startProcess } from "./harness/process.ts";
+import { eventually } from "./harness/wait.ts";
+
+const overlays = kustomizations("overlays").map((folder) => folder.replace("overlays/", ""));
+const home = "capi-caretaker";
+let controlPlane: ControlPlane;
+
+/** What kustomize itself makes of a folder below knative/. Throws with its message where it makes nothing. */
+function built(folder: string): readonly Manifest[] {
+  const options = { encoding: "utf8", maxBuffer: 16 * 1024 * 1024 } as const;
+  return parseManifests(execFileSync(binary("kustomize"), ["build", join(KNATIVE, folder)], options));
+}
+
+/** Knative's own schemas; the webhook that would convert one of them is not there. */
+function knativeCrds(): Crd[] {
+  const crds = ["knative", "serving"].flatMap((part) => readCrds(join(builtCrdsFolder, part)));
+  return crds.map(({ spec: { conversion: _, ...spec }, ...crd }) => ({ ...crd, spec }));
+}
+
+/** The path of an object, with the plural that the definitions or Kubernetes itself have for it. */
+function pathOf({ apiVersion, kind, metadata: { namespace, name } }: Manifest): string {
+  const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const plural = kind === "NetworkPolicy" ? "networkpolicies" : pluralOf({ group: "", kind });
+  const scope = namespace === undefined ? "" : `/namespaces/${namespace}`;
+  return `${root}${scope}/${plural}/${encodeURIComponent(name)}`;
+}
+
+/** What the API server has against an object, its warnings included; unknown fields are errors. */
+async function objections(object: Manifest): Promise<readonly string[]> {
+  const { status, body } = await controlPlane.api.raw({
+    method: "PATCH",
+    path: `${pathOf(object)}?dryRun=All&fieldManager=e2e&fieldValidation=Strict&force=true`,
+    contentType: "application/apply-patch+yaml",
+    body: JSON.stringify(object),
+  });
+  return status === 200 || status === 201 ? [] : [`${object.kind} ${object.metadata.name}: ${status} ${body}`];
+}
+
+async function mayDo(account: string, grant: string, namespace: string): Promise<boolean> {
+  const [, verb, group, resource, name] = /^(\S+) ([^/]*)\/(\S+?)(?: named (\S+))?$/.exec(grant) ?? [];
+  const review = {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SubjectAccessReview",
+    spec: {
+      user: `system:serviceaccount:${home}:${account}`,
+      groups: ["system:serviceaccounts", `system:serviceaccounts:${home}`, "system:authenticated"],
+      resourceAttributes: { verb, group, resource, namespace, name },
+    },
+  };
+  const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+  const { status, body } = await controlPlane.api.raw({ method: "POST", path, body: JSON.stringify(review) });
+  if (status !== 201) throw new Error(`${grant} cannot be reviewed: ${status} ${body}`);
+  return valueAt(JSON.parse(body), "status", "allowed") === true;
+}
+
+/** Where a grant has to hold and, for one in the own namespace, where it must not. */
+function placesOf(grant: string): { bare: string; holds: string; ends: string | undefined } {
+  const bare = grant.replace(" in own namespace", "");
+  return bare === grant ? { bare, holds: "elsewhere", ends: undefined } : { bare, holds: home, ends: "elsewhere" };
+}
+
+beforeAll(async () => {
+  controlPlane = await startControlPlane();
+  await installCrds(controlPlane.api, knativeCrds());
+  // The harness runs without the controller that adds rules to roles by label.
+  await startProcess({
+    name: "aggregation",
+    command: binary("kube-controller-manager"),
+    args: [
+      `--kubeconfig=${controlPlane.kubeconfig}`,
+      "--controllers=clusterrole-aggregation-controller",
+      "--leader-elect=false",
+      "--bind-address=127.0.0.1",
+      `--secure-port=${await freePort()}`,
+      `--cert-dir=${join(controlPlane.folder, "aggregation")}`,
+    ],
+  });
+  for (const name of [home, "team-a"]) {
+    await controlPlane.api.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  }
+});
+
+describe("kustomize build, seen by the API server", () => {
+  test.each(overlays)("overlay %s -> every object is accepted", async (overlay) => {
+    const all = await Promise.all(built(`overlays/${overlay}`).map(objections));
+    expect(all.flat()).toEqual([]);
+  });
+
+  test("every component in turn -> every object is accepted", async () => {
+    const seen = new Map<string, Manifest>();
+    for (const component of COMPONENTS) {
+      for (const object of built(component))
+        seen.set(`${component.replace(/-v\w+$/, "")} ${JSON.stringify(object)}`, object);
+    }
+    const all = await Promise.all([...seen.values()].map(objections));
+    expect([seen.size > 60, ...all.flat()]).toEqual([true]);
+  });
+
+  test("an object with a field that is none -> is refused", async () => {
+    const [broker] = built("overlays/minimal").filter(({ kind }) => kind === "Broker");
+    expect(broker).toBeDefined();
+    const broken = { ...broker, spec: { delivrey: {} } } as unknown as Manifest;
+    expect(await objections(broken)).toEqual([expect.stringContaining("delivrey")]);
+  });
+});
+
+describe("what the overlays change", () => {
+  const of = (folder: string, kind: string) => built(folder).filter((one) => one.kind === kind);
+  const services = (folder: string) =>
+    of(folder, "Service").map((one) => valueAt(one, "spec", "template", "spec", "containers", 0, "env"));
+
+  test("kafka -> both Brokers are Kafka's, every Trigger is ordered", () => {
+    const brokers = of("overlays/kafka", "Broker").map(
+      ({ metadata }) => metadata.annotations?.["eventing.knative.dev/broker.class"],
+    );
+    expect(brokers).toEqual(["Kafka", "Kafka"]);
+    const triggers = of("overlays/kafka", "Trigger").map(
+      ({ metadata }) => metadata.annotations?.["kafka.eventing.knative.dev/delivery.order"],
+    );
+    expect(triggers).toEqual(Array(8).fill("ordered"));
+  });
+
+  test("oidc -> every Trigger sends a token for the function it leads to, which knows audience and senders", () => {
+    for (const trigger of of("overlays/oidc", "Trigger")) {
+      const subscriber = valueAt(trigger, "spec", "subscriber");
+      const audience = `serving.knative.dev/service/${home}/${String(valueAt(subscriber, "ref", "name"))}`;
+      expect(valueAt(subscriber, "audience")).toBe(audience);
+      const known = services("overlays/oidc").filter((env) => JSON.stringify(env).includes(JSON.stringify(audience)));
+      const sender = `system:serviceaccount:${home}:${trigger.metadata.name}-oidc-eventing.knative.dev-trigger`;
+      expect(known.map((env) => JSON.stringify(env).includes(sender))).toEqual([true]);
+    }
+  });
+
+  test("dry-run -> every function is told, and no role is left that writes", () => {
+    const told = services("overlays/dry-run").map((env) =>
+      JSON.stringify(env).includes('{"name":"DRY_RUN","value":"true"}'),
+    );
+    expect(told).toEqual(Array(4).fill(true));
+    const roles = [...of("overlays/dry-run", "ClusterRole"), ...of("overlays/dry-run", "Role")];
+    const verbs = new Set(
+      roles.flatMap((one) => ((one.rules ?? []) as { verbs: string[] }[]).flatMap((rule) => rule.verbs)),
+    );
+    expect([...verbs].toSorted()).toEqual(["get", "list", "watch"]);
+  });
+
+  test("tenant -> nothing of capi-caretaker's own namespace is left, and only facts without a namespace are bound to the cluster", () => {
+    expect(JSON.stringify(built("overlays/tenant")).match(/"(namespace|value)":"capi-caretaker"/g)).toBeNull();
+    const bound = of("overlays/tenant", "ClusterRoleBinding").map(({ metadata }) => metadata.name);
+    expect(bound.toSorted()).toEqual(["capi-version", "kinds", "namespaces"].map((name) => `${home}:${name}:team-a`));
+    const selectors = of("overlays/tenant", "ApiServerSource").map((one) => valueAt(one, "spec", "namespaceSelector"));
+    expect(selectors).toEqual(Array(4).fill(undefined));
+  });
+});
+
+test("minimal, applied -> a function may do what it needs, where it needs it, and reads no secret", async () => {
+  const { api } = controlPlane;
+  for (const object of built("overlays/minimal")) await api.apply(object as KubeObject);
+  const provided = kindsOf("core", "kubeadm", "metal3").map((kind) => `${kind.group}/${pluralOf(kind)}`);
+  const others = kindsOf()
+    .map((kind) => `${kind.group}/${pluralOf(kind)}`)
+    .filter((one) => !provided.includes(one));
+  for (const name of FUNCTIONS) {
+    const needed = neededGrants(name)
+      .map(placesOf)
+      .filter(({ bare }) => !others.some((one) => bare.includes(one)));
+    await eventually(`the rules of ${name} to be added up`, async () => {
+      return (await Promise.all(needed.map(({ bare, holds }) => mayDo(name, bare, holds)))).every(Boolean);
+    });
+    const denied = [
+      ...["get", "list", "watch"].map((verb) => ({ grant: `${verb} /secrets`, at: home })),
+      ...needed.flatMap(({ bare, ends }) => (ends === undefined ? [] : [{ grant: bare, at: ends }])),
+      { grant: "update infrastructure.cluster.x-k8s.io/metal3machinetemplates", at: "elsewhere" },
+      { grant: "delete cluster.x-k8s.io/machines", at: "elsewhere" },
+      { grant: "patch metal3.io/baremetalhosts", at: "elsewhere" },
+    ];
+    const allowed = await Promise.all(
+      denied.map(async ({ grant, at }) => ((await mayDo(name, grant, at)) ? [grant] : [])),
+    );
+    expect([name, ...allowed.flat()]).toEqual([name]);
+  }
+});
+
+test("the providers' own definitions -> have the kinds and plurals that the components speak of", () => {
+  const real = [...capiCrds(), ...providerCrds()].map(({ spec }) => ({
+    group: spec.group,
+    kind: spec.names.kind,
+    plural: spec.names.plural,
+  }));
+  const ours = real.filter(canRefer);
+  const wrong = ours.filter(({ plural, ...kind }) => plural !== pluralOf(kind));
+  expect(wrong).toEqual([]);
+  const known = kindsOf("core", "kubeadm", "metal3", "rke2").map(({ group, kind }) => `${kind}.${group}`);
+  expect(ours.map(({ group, kind }) => `${kind}.${group}`).toSorted()).toEqual(known.toSorted());
+});
