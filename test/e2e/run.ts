@@ -1,6 +1,6 @@
 /** Builds the real parts, then runs the end-to-end tests on a loopback of their own; arguments go to vitest. */
 import { spawn } from "node:child_process";
-import { rmSync } from "node:fs";
+import { globSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "./build.ts";
 import { isolated } from "./harness/isolation.ts";
@@ -31,8 +31,14 @@ async function runTests(args: readonly string[]): Promise<number> {
   const code = await new Promise<number>((resolve, reject) => {
     child.once("error", reject).once("exit", (exitCode) => resolve(exitCode ?? 1));
   });
-  if (code === 0 && process.env.E2E_KEEP_LOGS !== "true") rmSync(folder, { recursive: true, force: true });
-  else console.log(`Logs of this run: ${folder}`);
+  if (code === 0 && process.env.E2E_KEEP_LOGS !== "true") {
+    rmSync(folder, { recursive: true, force: true });
+    return code;
+  }
+  // A run that was cut short has left its data, 64 MB for each control plane.
+  for (const data of globSync("*/*/etcd", { cwd: folder }))
+    rmSync(join(folder, data), { recursive: true, force: true });
+  console.log(`Logs of this run: ${folder}`);
   return code;
 }
 
