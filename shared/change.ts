@@ -50,7 +50,9 @@ function isPathSegment(text: string): boolean {
 
 function readEvent(headers: Readonly<Record<string, string>>, body: string): CloudEvent<unknown> {
   try {
-    const event = HTTP.toEvent({ headers: { ...headers }, body });
+    // The SDK knows a content type in one spelling only.
+    const contentType = (headers["content-type"] ?? "").toLowerCase().replace(/\s*;\s*/, "; ");
+    const event = HTTP.toEvent({ headers: { ...headers, "content-type": contentType }, body });
     if (Array.isArray(event)) throw new Error("a batch; send its events one by one");
     if (!(event instanceof CloudEvent)) throw new Error("neither binary nor structured form");
     // The SDK validates events of the one version it knows and passes all others.

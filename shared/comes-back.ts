@@ -1,8 +1,10 @@
+import type { UnreadKind } from "./doubts.ts";
 import type { Facts } from "./facts.ts";
+import { CLUSTER, NAMESPACE } from "./kinds.ts";
 import { isOffLimits, isOptedOut } from "./marks.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "./object.ts";
+import { type GroupKind, type KubeObject, keyOf, type ObjectKey } from "./object.ts";
 import { clusterState } from "./owning-clusters.ts";
-import { mayRefer } from "./references.ts";
+import { ANY_KIND, mayRefer } from "./references.ts";
 
 /** Whether an object that is gone is to be created again. */
 export type ComesBack =
@@ -24,19 +26,29 @@ export function decideComesBack(body: KubeObject, facts: Facts): ComesBack {
   if (isOptedOut(body)) return { verdict: "leave", because: "opted-out" };
   if (facts.graph.get(key) !== undefined) return { verdict: "leave", because: "standing" };
   if (!facts.needed.has(key)) {
-    const reason = unreadReason(key, facts);
-    if (reason === undefined) return { verdict: "leave", because: "unneeded" };
-    return { verdict: "unknown", because: "unreadable-kind", reason };
+    return unreadUser(key, facts) ?? { verdict: "leave", because: "unneeded" };
   }
+  // A list that failed shows no Cluster and no namespace either; they are not gone for that.
+  const unread = facts.unread.find((kind) => isKind(kind, CLUSTER) || isKind(kind, NAMESPACE));
+  if (unread !== undefined) return unknown(unread);
   if (facts.isNamespaceLeaving(key.namespace)) return { verdict: "leave", because: "namespace-gone" };
   if (clusterState(body, facts.graph).gone) return { verdict: "leave", because: "cluster-gone" };
   return { verdict: "restore", because: "needed", by: facts.needed.by(key) };
 }
 
 /** What could not be read and might need this key, itself or through a retired template that it may keep. */
-function unreadReason(key: ObjectKey, { unread, doubtAbout }: Facts): string | undefined {
+function unreadUser(key: ObjectKey, { unread, doubtAbout }: Facts): ComesBack | undefined {
   const direct = unread.find((kind) => mayRefer(kind, key));
-  if (direct !== undefined) return `${direct.kind}: ${direct.reason}`;
+  if (direct !== undefined) return unknown(direct);
   const doubt = doubtAbout(key);
-  return doubt?.because === "unreadable-kind" ? doubt.reason : undefined;
+  if (doubt?.because !== "unreadable-kind") return undefined;
+  return { verdict: "unknown", because: "unreadable-kind", reason: doubt.reason };
+}
+
+function unknown({ kind, reason }: UnreadKind): ComesBack {
+  return { verdict: "unknown", because: "unreadable-kind", reason: `${kind}: ${reason}` };
+}
+
+function isKind(unread: GroupKind, { group, kind }: GroupKind): boolean {
+  return unread.group === group && (unread.kind === kind || unread.kind === ANY_KIND);
 }

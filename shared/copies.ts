@@ -41,15 +41,16 @@ export async function saveCopy({ cluster, settings }: Context, copy: Copy): Prom
 }
 
 /** The copy of an object, undefined where there is none. */
-export async function findCopy({ cluster, settings }: Context, of: ObjectKey): Promise<Copy | undefined> {
-  const stored = await cluster.get(copyKey(settings.ownNamespace, of));
-  return stored === undefined ? undefined : readCopy(stored);
+export async function findCopy(context: Context, of: ObjectKey): Promise<Copy | undefined> {
+  const stored = await context.cluster.get(copyKey(context.settings.ownNamespace, of));
+  return stored === undefined ? undefined : readCopy(context, stored);
 }
 
 /** Every copy that `concern` made and did not finish with. */
-export async function listCopies({ cluster, settings }: Context, concern: string): Promise<readonly Copy[]> {
-  const stored = await cluster.list(CONFIG_MAP, { namespace: settings.ownNamespace, label: COPY_LABEL });
-  return stored.map(readCopy).filter((copy) => copy.concern === concern);
+export async function listCopies(context: Context, concern: string): Promise<readonly Copy[]> {
+  const { ownNamespace } = context.settings;
+  const stored = await context.cluster.list(CONFIG_MAP, { namespace: ownNamespace, label: COPY_LABEL });
+  return stored.flatMap((one) => readCopy(context, one) ?? []).filter((copy) => copy.concern === concern);
 }
 
 /** Removes the copy; nothing to do where it is gone. */
@@ -69,7 +70,13 @@ function copyKey(namespace: string, of: ObjectKey): ObjectKey {
   return { ...CONFIG_MAP, namespace, name: `copy-${digest}` };
 }
 
-function readCopy(stored: KubeObject): Copy {
-  const { metadata, data } = StoredCopy.parse(stored);
-  return { concern: metadata.labels[COPY_LABEL], as: data.as, body: KubeObject.parse(JSON.parse(data.body)) };
+/** The copy in a ConfigMap; undefined, and said so in the log, where somebody damaged it. */
+function readCopy({ log }: Context, stored: KubeObject): Copy | undefined {
+  try {
+    const { metadata, data } = StoredCopy.parse(stored);
+    return { concern: metadata.labels[COPY_LABEL], as: data.as, body: KubeObject.parse(JSON.parse(data.body)) };
+  } catch (error) {
+    log.error({ copy: stored.metadata.name, err: error }, "copy cannot be read, it is left as it is");
+    return undefined;
+  }
 }

@@ -6,6 +6,7 @@ export const BOOTSTRAP = "bootstrap.cluster.x-k8s.io";
 export const CONTROL_PLANE = "controlplane.cluster.x-k8s.io";
 export const METAL3_IPAM = "ipam.metal3.io";
 
+export const CLUSTER: GroupKind = { group: CORE, kind: "Cluster" };
 export const NAMESPACE: GroupKind = { group: "", kind: "Namespace" };
 
 const TEMPLATE_GROUPS: ReadonlySet<string> = new Set([INFRASTRUCTURE, BOOTSTRAP, CONTROL_PLANE]);

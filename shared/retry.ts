@@ -22,10 +22,13 @@ export async function onObject<Result>(
     try {
       return await act(live);
     } catch (error) {
-      if (failedWith(error, "not-found")) return undefined;
-      if (!failedWith(error, "conflict")) throw error;
-      if (left === 1) throw new ClusterError("unavailable", `still in conflict: ${error.message}`, { cause: error });
+      if (!failedWith(error, "not-found", "conflict")) throw error;
       live = await cluster.get(key);
+      // While the object stands, what was not found is something else that the act needed.
+      if (live !== undefined && error.failure === "not-found") throw error;
+      if (live !== undefined && left === 1) {
+        throw new ClusterError("unavailable", `still in conflict: ${error.message}`, { cause: error });
+      }
     }
   }
   return undefined;

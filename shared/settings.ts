@@ -1,32 +1,40 @@
 import { z } from "zod";
 import { InputError } from "./input-error.ts";
 
+/** Longer ones are a slip, and added to a date they may lead out of the calendar. */
+const LONGEST = Temporal.Duration.from({ hours: 24 * 366 }).total("milliseconds");
+
 const duration = z.string().transform((text, context) => {
   try {
     const parsed = Temporal.Duration.from(text);
     const milliseconds = parsed.total("milliseconds");
-    if (milliseconds >= 0) return Temporal.Duration.from({ milliseconds });
+    if (milliseconds >= 0 && milliseconds <= LONGEST) return Temporal.Duration.from({ milliseconds });
   } catch {
     // Years and months have no fixed length, so they are refused like any other text.
   }
-  context.addIssue({ code: "custom", message: "an ISO 8601 duration of days or less, not negative, such as PT10M" });
+  context.addIssue({
+    code: "custom",
+    message: "an ISO 8601 duration of days or less, such as PT10M, not negative and within a year",
+  });
   return z.NEVER;
 });
 
-const wholeNumber = (least: number, most: number) =>
-  z.coerce.number(`a whole number from ${least} to ${most}`).int().min(least).max(most);
+const wholeNumber = (least: number, most: number) => {
+  const said = `a whole number from ${least} to ${most}`;
+  return z.string().regex(/^\d+$/, said).transform(Number).pipe(z.number().min(least, said).max(most, said));
+};
 
 const LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 /** The environment as it may be. README's settings table says the same for people. */
 const Environment = z.object({
-  PORT: wholeNumber(0, 65535).default(8080),
-  SNAPSHOT: z.string().min(1).optional(),
-  KUBECONFIG: z.string().min(1).optional(),
+  PORT: wholeNumber(0, 65535).prefault("8080"),
+  SNAPSHOT: z.string().min(1, "the path of a folder").optional(),
+  KUBECONFIG: z.string().min(1, "the path of a kubeconfig").optional(),
   DRY_RUN: z.enum(["true", "false"], '"true" or "false"').default("false"),
   COLLECT_GRACE: duration.prefault("PT10M"),
   RENEW_AFTER: duration.prefault("PT2M"),
-  MAX_EVENT_BYTES: wholeNumber(1024, 64 * 1024 * 1024).default(4 * 1024 * 1024),
+  MAX_EVENT_BYTES: wholeNumber(1024, 64 * 1024 * 1024).prefault(String(4 * 1024 * 1024)),
   POD_NAMESPACE: z
     .string()
     .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, "a namespace name")

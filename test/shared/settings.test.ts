@@ -56,7 +56,7 @@ describe.each(["COLLECT_GRACE", "RENEW_AFTER"] as const)("%s", (name) => {
     "%j -> refused",
     (text) => {
       expect(refusal({ [name]: text })).toBe(
-        `${name} is ${JSON.stringify(text)}; it may be an ISO 8601 duration of days or less, not negative, such as PT10M`,
+        `${name} is ${JSON.stringify(text)}; it may be an ISO 8601 duration of days or less, such as PT10M, not negative and within a year`,
       );
     },
   );
