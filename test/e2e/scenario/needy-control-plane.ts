@@ -18,7 +18,7 @@ export function rke2ControlPlane(namespace: string, name: string, infrastructure
     apiVersion: needyVersion,
     kind: needyKind,
     metadata: { name, namespace },
-    spec: { replicas: 1, version: "v1.33.0+rke2r1", rolloutStrategy, machineTemplate: { infrastructureRef } },
+    spec: { replicas: 1, rolloutStrategy, machineTemplate: { infrastructureRef } },
   };
 }
 

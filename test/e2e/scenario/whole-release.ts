@@ -14,6 +14,8 @@ import { eventually } from "../harness/wait.ts";
 import { metal3Version } from "./caretakers.ts";
 import { rke2ControlPlane } from "./needy-control-plane.ts";
 
+/** Without the braces of the usual node name, which Helm would take for its own. */
+const joining = { joinConfiguration: { nodeRegistration: { criSocket: "unix:///run/containerd/containerd.sock" } } };
 const endpoint = { host: "127.0.0.1", port: 6443 };
 
 /** All that a chart of a whole cluster renders, by role. */
@@ -37,7 +39,7 @@ export function wholeCluster(
   const machines = (role: string): KubeObject =>
     metal3MachineTemplate({ namespace, name: `${name}-${role}`, version: "v1beta1" });
   const [ofControlPlane, ofWorkers] = [machines("cp"), machines("md")];
-  const bootstrap = kubeadmConfigTemplate(namespace, `${name}-md`);
+  const bootstrap = kubeadmConfigTemplate(namespace, `${name}-md`, joining);
   const infrastructure = metal3Cluster(namespace, name, endpoint, "v1beta1");
   const controlPlane = controlPlaneOf(namespace, name, ofControlPlane);
   const [infrastructureRef, controlPlaneRef] = [referenceTo(infrastructure), referenceTo(controlPlane)];
