@@ -5,6 +5,7 @@ import { type GroupKind, type KubeObject, keyOf, keyText } from "../../shared/ob
 import { stringAt } from "../../shared/path.ts";
 import { tell } from "../../shared/tell.ts";
 import type { Refusal } from "./decide.ts";
+import type { Reason } from "./facts.ts";
 import { ADOPTION_REFUSED } from "./marks.ts";
 
 export const EVENT: GroupKind = { group: "events.k8s.io", kind: "Event" };
@@ -21,10 +22,17 @@ export async function tellRefusal(context: Context, object: KubeObject, refusal:
   if (isNews) {
     await context.cluster.patch(object, { metadata: { annotations: { [ADOPTION_REFUSED]: refusal.because } } });
   }
-  for (const note of notesOf(refusal.reasons.map(({ reason, message }) => `${reason}: ${message}`))) {
+  for (const note of notesOf(refusal.reasons)) {
     await tell(context, { regarding: object, type: "Warning", reason: REFUSED, action: "Adopt", note });
   }
   return isNews;
+}
+
+/** Tells people what they should know about an adoption that goes on all the same. */
+export async function tellWarnings(context: Context, object: KubeObject, warnings: readonly Reason[]): Promise<void> {
+  for (const note of notesOf(warnings)) {
+    await tell(context, { regarding: object, type: "Warning", reason: "AdoptionWarning", action: "Adopt", note });
+  }
 }
 
 /**
@@ -63,10 +71,11 @@ export async function eventsOn(cluster: Cluster, object: KubeObject): Promise<re
   }
 }
 
-/** Packs sentences into as few notes as fit; a sentence that is too long by itself is cut. */
-function notesOf(sentences: readonly string[]): readonly string[] {
+/** Packs reasons into as few notes as fit; one that is too long by itself is cut. */
+function notesOf(reasons: readonly Reason[]): readonly string[] {
   const notes: string[] = [];
-  for (const sentence of sentences.map((one) => one.slice(0, LONGEST_NOTE))) {
+  for (const { reason, message } of reasons) {
+    const sentence = `${reason}: ${message}`.slice(0, LONGEST_NOTE);
     const last = notes.at(-1);
     if (last !== undefined && `${last} ${sentence}`.length <= LONGEST_NOTE)
       notes[notes.length - 1] = `${last} ${sentence}`;

@@ -8,7 +8,7 @@ import { gatherAdoption } from "./gather.ts";
 import { type Done, labelAll } from "./label.ts";
 import { logDecision } from "./log-decision.ts";
 import { tellPending } from "./pending.ts";
-import { tellRefusal, withdrawRefusal } from "./refuse.ts";
+import { tellRefusal, tellWarnings, withdrawRefusal } from "./refuse.ts";
 import { serviceAccountOf } from "./service-account.ts";
 import { unlabel } from "./unlabel.ts";
 
@@ -71,13 +71,14 @@ async function carryOut(
 async function carryOutLabel(
   context: Context,
   facts: AdoptionFacts,
-  { because, withheld, differences }: Label,
+  { because, withheld, warnings, differences }: Label,
   isSweep: boolean,
   done: Done,
 ): Promise<Step> {
   if (withheld.length > 0) return carryOut(context, facts, refusal(withheld, differences), isSweep, done);
   if (await withdrawRefusal(context, facts.controlPlane)) return "again";
   if (because !== "adoption-pending") {
+    await tellWarnings(context, facts.controlPlane, warnings);
     await labelAll(context, facts, because, done);
     return "again";
   }

@@ -16,7 +16,7 @@ import { isLabelled, membersOf } from "./members.ts";
 export async function unlabel(context: Context, facts: AdoptionFacts, done: Done): Promise<void> {
   const noted = labellingOf(facts.controlPlane);
   const members = membersOf(facts);
-  if (noted === undefined || !isHeldStill(facts) || members.some(({ control }) => control === "own")) return;
+  if (noted === undefined || members.some(({ control }) => control === "own")) return;
   const ours = [
     ...configsOf(members).filter(({ metadata }) => noted.configs.includes(metadata.name)),
     ...machinesOf(members).filter(({ metadata }) => noted.machines.includes(metadata.name)),

@@ -79,6 +79,7 @@ describe("order", () => {
       replaced(all, unpaused, changed(cluster, { spec: { paused: true } })),
     ],
     ["ready", "label checks-passed", all],
+    ["all labelled, one of another controller", "refuse mixed-management", replaced(allSeen, seen(foreign))],
     ["an RKE2 control plane", "refuse provider-does-not-adopt", [...without(all, kcp), rke2]],
   ])("%s -> %s", async (_, outcome, objects) => {
     const { verdict, because } = decide(await factsOf(objects), NOON);

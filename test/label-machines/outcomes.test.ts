@@ -268,6 +268,12 @@ describe("refusals", () => {
     expect(await labelsOf(on)).toEqual(members.map(() => true));
   });
 
+  test("an even number -> labelled, and the warning told", async () => {
+    const on = start(without(replaced(all, changed(kcp, { spec: { replicas: 2 } })), machine("cp-3")));
+    await on.send(handle, "update", kcp);
+    expect(reasonsTold(on)).toEqual(["AdoptionWarning", "MachinesLabelled"]);
+  });
+
   test("an RKE2 control plane -> refused on it, nothing else is written", async () => {
     const rke2 = object(`RKE2ControlPlane.${CONTROL_PLANE}/v1beta1`, "rke", {
       metadata: { annotations: { [ADOPT]: "true" } },
@@ -334,6 +340,29 @@ describe("half-way", () => {
     expect(await labelsOf(on)).toEqual(
       members.map((one) => keyOf(one).kind === "Machine" && one.metadata.name === "cp-1"),
     );
+  });
+
+  test("someone unpauses while labels are taken off -> no more are, and the next event finishes", async () => {
+    let unpause: (() => Promise<void>) | undefined;
+    const on = start(all, (inner) => {
+      const broken = failing(4, "after")(inner);
+      return Object.assign({}, broken, {
+        patch: async (...args: Parameters<Cluster["patch"]>) => {
+          const result = await broken.patch(...args);
+          if (JSON.stringify(args[1]).includes(`"${CONTROL_PLANE_LABEL}":null`)) await unpause?.();
+          return result;
+        },
+      });
+    });
+    unpause = async () => {
+      await on.cluster.patch(await on.live(kcp), { metadata: { annotations: { [PAUSED]: null } } });
+    };
+    await expect(on.send(handle, "update", kcp)).rejects.toThrow("lost");
+    await on.cluster.delete(await on.live(secrets[0] ?? kcp));
+    await on.sweep(handle);
+    expect((await labelsOf(on)).filter(Boolean)).toHaveLength(2);
+    await on.sweep(handle);
+    expect(await labelsOf(on)).toEqual(members.map(() => true));
   });
 
   test("someone unpauses half-way -> finished, not unlabelled", async () => {
