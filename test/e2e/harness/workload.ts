@@ -70,22 +70,36 @@ export async function createWorkload(controlPlane: ControlPlane, options: Worklo
   });
 }
 
+/** Whether every MachineSet but the one with the deployment's templates has given up its machines. */
+async function isLastOfItsSets(api: Api, deployment: KubeObject): Promise<boolean> {
+  const { name, namespace = "" } = deployment.metadata;
+  const labelSelector = `cluster.x-k8s.io/deployment-name=${name}`;
+  const sets = await api.list({ apiVersion: coreVersion, kind: "MachineSet", namespace, labelSelector });
+  const refs = (object: KubeObject): string => {
+    const spec = valueAt(object, "spec", "template", "spec");
+    return JSON.stringify([valueAt(spec, "infrastructureRef"), valueAt(spec, "bootstrap", "configRef")]);
+  };
+  const others = sets.filter((set) => refs(set) !== refs(deployment));
+  return others.every((set) => valueAt(set, "spec", "replicas") === 0 && valueAt(set, "status", "replicas") === 0);
+}
+
 /** Waits until a MachineDeployment has as many up-to-date, available machines as it wants, and no others, and returns it. */
 export async function untilRolledOut(api: Api, deployment: KubeObject, timeoutMs = 120_000): Promise<KubeObject> {
   const ref = refOf(deployment);
-  let last: unknown;
   return eventually(
     `${ref.namespace}/${ref.name} to be rolled out`,
     async () => {
       const current = await api.get(ref);
+      if (current === undefined) throw new Error("it is gone");
       const wanted = valueAt(current, "spec", "replicas");
-      last = current?.status;
       const counts = ["replicas", "upToDateReplicas", "availableReplicas"].map((count) =>
         valueAt(current, "status", count),
       );
-      const isSeen = valueAt(current, "status", "observedGeneration") === current?.metadata.generation;
-      if (isSeen && counts.every((count) => count === wanted)) return current;
-      throw new Error(`status ${JSON.stringify(last)}`);
+      const isSeen = valueAt(current, "status", "observedGeneration") === current.metadata.generation;
+      // Right after a change the deployment has seen it, but still counts the old machines as up to date.
+      const isDone = isSeen && counts.every((count) => count === wanted) && (await isLastOfItsSets(api, current));
+      if (isDone) return current;
+      throw new Error(`status ${JSON.stringify(current.status)}`);
     },
     { timeoutMs },
   );
