@@ -7,7 +7,7 @@ export async function runProgram(main: () => Promise<void>): Promise<void> {
     await main();
   } catch (error) {
     if (!(error instanceof InputError || error instanceof ClusterError)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    process.stderr.write(`${error.message.replaceAll("\n", "; ")}\n`);
     process.exitCode = error instanceof InputError ? 2 : 1;
   }
 }

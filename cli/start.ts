@@ -1,15 +1,22 @@
 import { connect } from "../shared/connect.ts";
 import type { Handle } from "../shared/context.ts";
 import { InputError } from "../shared/input-error.ts";
-import { createLog } from "../shared/log.ts";
+import { createLog, type Log } from "../shared/log.ts";
 import { createApp, startServer } from "../shared/serve.ts";
-import { readSettings } from "../shared/settings.ts";
+import { readSettings, type Settings } from "../shared/settings.ts";
 import { runProgram } from "./exit.ts";
 
+interface Concern {
+  readonly handle: Handle;
+  /** What must be in order before anything is served. Throws an InputError where it is not. */
+  readonly prepare?: (settings: Settings, log: Log) => Promise<void>;
+}
+
 /** Every function by its name on the command line; only the one that is served is loaded. */
-const FUNCTIONS: Readonly<Record<string, () => Promise<{ readonly handle: Handle }>>> = {
+const FUNCTIONS: Readonly<Record<string, () => Promise<Concern>>> = {
   "retain-templates": () => import("../functions/retain-templates/index.ts"),
   "collect-templates": () => import("../functions/collect-templates/index.ts"),
+  "rewrite-urls": () => import("../functions/rewrite-urls/index.ts"),
 };
 
 async function main(name = ""): Promise<void> {
@@ -19,7 +26,8 @@ async function main(name = ""): Promise<void> {
   }
   const settings = readSettings(process.env);
   const log = createLog(settings.logLevel, name);
-  const { handle } = await load();
+  const { handle, prepare } = await load();
+  await prepare?.(settings, log);
   const context = { cluster: await connect(settings), settings, log, now: () => Temporal.Now.instant() };
   const server = await startServer(createApp(name, handle, context), settings.port);
   log.info({ port: server.port, dryRun: settings.dryRun }, "serving");

@@ -34,6 +34,7 @@ const Environment = z.object({
   DRY_RUN: z.enum(["true", "false"], '"true" or "false"').default("false"),
   COLLECT_GRACE: duration.prefault("PT10M"),
   RENEW_AFTER: duration.prefault("PT2M"),
+  REWRITE_RULES: z.string().min(1, "the path of a rules file").optional(),
   MAX_EVENT_BYTES: wholeNumber(1024, 64 * 1024 * 1024).prefault(String(4 * 1024 * 1024)),
   POD_NAMESPACE: z
     .string()
@@ -52,6 +53,8 @@ export interface Settings {
   readonly collectGrace: Temporal.Duration;
   /** How long a template stays retired before it is renewed. */
   readonly renewAfter: Temporal.Duration;
+  /** The rules file of rewrite-urls. */
+  readonly rewriteRules: string | undefined;
   readonly maxEventBytes: number;
   /** Where this program runs and may keep copies. */
   readonly ownNamespace: string;
@@ -75,6 +78,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     dryRun: read.DRY_RUN === "true",
     collectGrace: read.COLLECT_GRACE,
     renewAfter: read.RENEW_AFTER,
+    rewriteRules: read.REWRITE_RULES,
     maxEventBytes: read.MAX_EVENT_BYTES,
     ownNamespace: read.POD_NAMESPACE,
     logLevel: read.LOG_LEVEL,

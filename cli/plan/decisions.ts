@@ -4,23 +4,35 @@ import {
   type Terms,
 } from "../../functions/collect-templates/decide.ts";
 import { decide as decideRetain, type Decision as Retain } from "../../functions/retain-templates/decide.ts";
+import type { Decision as Rewrite } from "../../functions/rewrite-urls/decide.ts";
+import type { Undo } from "../../functions/rewrite-urls/undo.ts";
 import type { Facts } from "../../shared/facts.ts";
 import { isTemplateKind } from "../../shared/kinds.ts";
-import { type KubeObject, keyOf } from "../../shared/object.ts";
+import { keyOf, type ObjectKey } from "../../shared/object.ts";
 
 /** A decision with the object it is about. */
-export type Planned = { readonly object: KubeObject } & (
+export type Planned = { readonly object: ObjectKey } & (
   | { readonly concern: "retain-templates"; readonly decision: Exclude<Retain, { verdict: "leave" }> }
   | { readonly concern: "collect-templates"; readonly decision: Exclude<Collect, { verdict: "leave" }> }
+  | { readonly concern: "rewrite-urls"; readonly decision: Exclude<Rewrite | Undo, { verdict: "leave" }> | Checked }
 );
 
-/** What every function would do now, object by object, without those that they leave alone. */
-export function planAll(facts: Facts, terms: Terms): readonly Planned[] {
+/** What the check of a new URL makes of a rewrite. */
+export interface Checked {
+  readonly verdict: "refuse";
+  readonly because: "unreachable" | "different-length";
+  readonly paths: readonly string[];
+  readonly reason: string;
+}
+
+/** What the functions that keep and collect templates would do now, without those that they leave alone. */
+export function planTemplates(facts: Facts, terms: Terms): readonly Planned[] {
   return facts.graph.objects
     .filter((object) => isTemplateKind(keyOf(object)))
-    .flatMap((object): Planned[] => {
-      const retain = decideRetain(object);
-      const collect = decideCollect(object, facts, terms);
+    .flatMap((template): Planned[] => {
+      const object = keyOf(template);
+      const retain = decideRetain(template);
+      const collect = decideCollect(template, facts, terms);
       return [
         ...(retain.verdict === "leave" ? [] : [{ object, concern: "retain-templates" as const, decision: retain }]),
         ...(collect.verdict === "leave" ? [] : [{ object, concern: "collect-templates" as const, decision: collect }]),

@@ -1,17 +1,26 @@
 import type { Facts } from "../../shared/facts.ts";
 import { timestamp } from "../../shared/marks.ts";
-import { keyOf, type ObjectKey } from "../../shared/object.ts";
+import type { ObjectKey } from "../../shared/object.ts";
 import type { Planned } from "./decisions.ts";
 
 /** The verdicts that the contract of `--json` names; bookkeeping between them is for people only. */
-const VERDICTS: ReadonlySet<string> = new Set(["hold", "restore", "keep", "wait", "collect", "renew"]);
+const VERDICTS: ReadonlySet<string> = new Set([
+  "hold",
+  "restore",
+  "keep",
+  "wait",
+  "collect",
+  "renew",
+  "rewrite",
+  "refuse",
+]);
 
 /** The document that `plan --json` prints. */
 export function documentOf(planned: readonly Planned[], facts: Facts, unmoved: readonly ObjectKey[]) {
   return {
     decisions: planned
       .filter(({ decision }) => VERDICTS.has(decision.verdict))
-      .map(({ concern, object, decision }) => ({ concern, object: keyOf(object), ...plain(decision) })),
+      .map(({ concern, object, decision }) => ({ concern, object, ...plain(decision) })),
     missing: facts.graph.missing(),
     unmoved,
     unreadable: facts.graph.unreadable.map(({ referrer, path, reason }) => ({ referrer, path, reason })),

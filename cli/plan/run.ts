@@ -1,12 +1,15 @@
+import { BARE_METAL_HOST } from "../../functions/rewrite-urls/hosts.ts";
+import { readRules } from "../../functions/rewrite-urls/rules-file.ts";
 import { connect } from "../../shared/connect.ts";
 import { gatherFacts } from "../../shared/facts.ts";
 import type { GroupKind } from "../../shared/object.ts";
 import { FOREIGN_TARGETS } from "../../shared/references.ts";
 import { withSample } from "../sample.ts";
-import { planAll } from "./decisions.ts";
+import { planTemplates } from "./decisions.ts";
 import { documentOf } from "./document.ts";
 import { readOptions } from "./options.ts";
 import { printed } from "./print.ts";
+import { planRewrites, planUndo } from "./rewrites.ts";
 import { kindsThatMove, unmovedTemplates } from "./unmoved.ts";
 
 const DEFINITIONS: GroupKind = { group: "apiextensions.k8s.io", kind: "CustomResourceDefinition" };
@@ -21,12 +24,20 @@ export async function plan(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<string> {
-  const { settings, now, json } = readOptions(args, withSample(environment));
+  const options = readOptions(args, withSample(environment));
+  const { settings, now, json } = options;
+  const rules = settings.rewriteRules === undefined ? undefined : await readRules(settings.rewriteRules);
   const cluster = await connect({ ...settings, dryRun: true });
-  const facts = await gatherFacts(cluster, FOREIGN_TARGETS);
+  const facts = await gatherFacts(cluster, [...FOREIGN_TARGETS, BARE_METAL_HOST]);
   const { served } = await cluster.discover();
   const definitions = await cluster.list(DEFINITIONS, { metadataOnly: true });
-  const planned = planAll(facts, { now, collectGrace: settings.collectGrace, renewAfter: settings.renewAfter });
+  const terms = { now, collectGrace: settings.collectGrace, renewAfter: settings.renewAfter };
+  const rewrites = options.undo
+    ? await planUndo(cluster, facts)
+    : rules
+      ? await planRewrites(cluster, facts, rules, options)
+      : [];
+  const planned = [...planTemplates(facts, terms), ...rewrites];
   const unmoved = unmovedTemplates(facts.graph, facts.needed, kindsThatMove(definitions, served));
   return json ? JSON.stringify(documentOf(planned, facts, unmoved), null, 2) : printed(planned, facts, unmoved);
 }

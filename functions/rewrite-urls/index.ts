@@ -12,12 +12,10 @@ import type { Rules } from "./rules.ts";
 import { type RulesSource, rulesFile } from "./rules-source.ts";
 import { settle } from "./settle.ts";
 
-type WithRules = Settings & { readonly rewriteRules?: string | undefined };
-
 const sources = new Map<string | undefined, RulesSource>();
 
 /** Reads the rules once, before anything is served. Throws an InputError with file, line and reason for a bad one. */
-export async function prepare(settings: WithRules, log: Log): Promise<void> {
+export async function prepare(settings: Settings, log: Log): Promise<void> {
   await rulesOf(settings, log);
 }
 
@@ -49,7 +47,7 @@ async function lookAtAll(context: Context, rules: Rules, isMeant: (object: KubeO
   return settle(context, objects, { facts, rules, check: createCheck() }, tally);
 }
 
-function rulesOf({ rewriteRules }: WithRules, log: Log): Promise<Rules> {
+function rulesOf({ rewriteRules }: Settings, log: Log): Promise<Rules> {
   const source = sources.get(rewriteRules) ?? rulesFile(rewriteRules);
   sources.set(rewriteRules, source);
   return source(log);

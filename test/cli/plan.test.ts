@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { plan } from "../../cli/plan/run.ts";
 import { InputError } from "../../shared/input-error.ts";
@@ -143,6 +144,58 @@ test.each<
   expect(refused).toBeInstanceOf(InputError);
   expect(String(refused)).toContain(error);
   expect(String(refused).split("\n")).toHaveLength(1);
+});
+
+const oldImage = { url: "http://10.0.0.1/os.qcow2", checksum: "http://user:secret@10.0.0.1/os.sha256" };
+const withImage = (name: string, image: Readonly<Record<string, string>>): KubeObject => {
+  const template = held(metal3MachineTemplate(name));
+  return { ...template, spec: { template: { spec: { image } } } };
+};
+const rulesIn = async (text: string) => join(await folderOf({ "rules.yaml": text }), "rules.yaml");
+
+test("--rules -> each change with path, from and to, without user info; a paused Cluster waits", async () => {
+  const rules = await rulesIn("rules: [{from: 'http://10.0.0.1/', to: 'http://10.0.0.2/images/', check: none}]");
+  const still = cluster("still", { paused: true });
+  const all = [mgmt, still, withImage("t", oldImage), ownedBy(withImage("waiting", oldImage), still)];
+  const planned = await planOf(all, "--rules", rules);
+  const [url, checksum] = ["spec.template.spec.image.url", "spec.template.spec.image.checksum"];
+  expect(planned.decisions).toMatchObject([
+    {
+      concern: "rewrite-urls",
+      verdict: "rewrite",
+      object: { name: "t" },
+      changes: [
+        { path: url, from: "http://10.0.0.1/os.qcow2", to: "http://10.0.0.2/images/os.qcow2" },
+        { path: checksum },
+      ],
+    },
+    { concern: "rewrite-urls", verdict: "wait", because: "cluster-paused", object: { name: "waiting" } },
+  ]);
+  expect(JSON.stringify(planned)).not.toContain("secret");
+});
+
+test("--rules and --check -> a new URL that does not answer is refused", async () => {
+  const rules = await rulesIn("rules: [{from: 'http://10.0.0.1/', to: 'http://127.0.0.1:1/'}]");
+  const planned = await planOf(
+    [mgmt, withImage("t", { url: "http://10.0.0.1/os.qcow2" })],
+    "--rules",
+    rules,
+    "--check",
+  );
+  expect(planned.decisions).toMatchObject([{ verdict: "refuse", because: "unreachable" }]);
+});
+
+test("--undo -> what was rewritten goes back", async () => {
+  const before = JSON.stringify({ "spec.template.spec.image.url": "http://10.0.0.1/a" });
+  const record = JSON.stringify({ wrote: { "spec.template.spec.image.url": "http://10.0.0.2/a" } });
+  const rewritten = annotated(withImage("t", { url: "http://10.0.0.2/a" }), {
+    "capi-caretaker.io/rewritten-from": before,
+    "capi-caretaker.io/rewrite-record": record,
+  });
+  const { decisions } = await planOf([mgmt, rewritten], "--undo");
+  expect(decisions).toMatchObject([
+    { because: "undo", changes: [{ from: "http://10.0.0.2/a", to: "http://10.0.0.1/a" }] },
+  ]);
 });
 
 test("input that cannot be read -> exit 2, the reason on stderr, nothing on stdout", async () => {

@@ -1,0 +1,68 @@
+import { refusalSentence } from "../../functions/rewrite-urls/explain.ts";
+import { timestamp } from "../../shared/marks.ts";
+import type { ObjectKey } from "../../shared/object.ts";
+import type { Checked, Planned } from "./decisions.ts";
+
+type Of<Concern extends Planned["concern"]> = Extract<Planned, { concern: Concern }>["decision"];
+
+/** One decision's reason, as a person would say it. */
+export function sentence(planned: Planned): string {
+  if (planned.concern === "rewrite-urls") return urlSentence(planned.decision);
+  return templateSentence(planned.decision);
+}
+
+/** An object as people name it. */
+export function short({ kind, namespace, name }: ObjectKey): string {
+  return namespace === "" ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
+}
+
+function urlSentence(decision: Of<"rewrite-urls">): string {
+  if (decision.verdict === "refuse") {
+    if (!isChecked(decision)) return refusalSentence(decision);
+    return `${decision.paths.join(", ")}: the old URL stays: ${decision.reason}`;
+  }
+  const changes = decision.changes.map(({ path, from, to }) => `${path}: ${from} -> ${to}`).join("; ");
+  return decision.verdict === "wait" ? `${changes}, once its Cluster is unpaused` : changes || "only our marks go";
+}
+
+function isChecked(decision: Of<"rewrite-urls">): decision is Checked {
+  return decision.because === "unreachable" || decision.because === "different-length";
+}
+
+function templateSentence(decision: Of<"retain-templates" | "collect-templates">): string {
+  const by = "by" in decision && decision.by.length > 0 ? ` ${decision.by.map(short).join(", ")}` : "";
+  switch (decision.because) {
+    case "not-held":
+      return "has no hold yet, so a deletion would take effect at once";
+    case "deletion-requested":
+      return "its deletion was asked for; that is noted on it";
+    case "label-missing":
+      return "is retired but lacks the label that says so";
+    case "needed":
+      return `retired, still needed by${by}`;
+    case "renew-contested":
+      return `wanted, but something retired it again within an hour of its renewal; needed by${by}`;
+    case "other-finalizer":
+      return `wanted, but another finalizer keeps it from being renewed; needed by${by}`;
+    case "referrer-terminating":
+      return `wanted; is renewed once these are gone:${by}`;
+    case "unreadable-reference":
+      return `may be meant by${by} at ${decision.path}, which ${decision.reason}`;
+    case "unreadable-kind":
+      return `may be needed by objects that cannot be read: ${decision.reason}`;
+    case "cluster-paused":
+      return "nothing needs it; waits while its Cluster is paused";
+    case "grace-period":
+      return `nothing needs it; goes after ${timestamp(decision.until)}`;
+    case "unneeded":
+      return "retired, and nothing needs it any more";
+    case "cluster-gone":
+      return "retired, and its Cluster is Terminating or gone";
+    case "opted-out":
+      return 'a person opted it out (retain: "false"), so its hold goes';
+    case "wanted":
+      return `retired, but wanted again by${by}`;
+    default:
+      return decision satisfies never;
+  }
+}

@@ -1,0 +1,27 @@
+import { gatherUrlFacts, listCarriers } from "../functions/rewrite-urls/look.ts";
+import { decideUndoAll, undo } from "../functions/rewrite-urls/undo.ts";
+import { connect } from "../shared/connect.ts";
+import { createLog } from "../shared/log.ts";
+import { keyText } from "../shared/object.ts";
+import { readSettings } from "../shared/settings.ts";
+import { createTally } from "../shared/tally.ts";
+import { runProgram } from "./exit.ts";
+
+// Puts every rewritten URL back as it was before us. While the rules stand, the next sweep rewrites it again.
+await runProgram(async () => {
+  const settings = readSettings(process.env);
+  const log = createLog("warn", "undo");
+  const context = { cluster: await connect(settings), settings, log, now: () => Temporal.Now.instant() };
+  const facts = await gatherUrlFacts(context.cluster);
+  const tally = createTally(log);
+  const objects = await listCarriers(context.cluster, facts, tally);
+  for (const { object, decision } of decideUndoAll(objects, facts.graph)) {
+    if (decision.verdict === "wait") {
+      process.stdout.write(`waits, its Cluster is paused: ${keyText(object)}\n`);
+      continue;
+    }
+    const isDone = await tally.try(keyText(object), () => undo(context, object, facts.graph));
+    if (isDone) process.stdout.write(`put back: ${keyText(object)}\n`);
+  }
+  tally.outcome();
+});
