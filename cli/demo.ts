@@ -1,5 +1,8 @@
+import { handle as collect } from "../functions/collect-templates/index.ts";
+import { handle as retain } from "../functions/retain-templates/index.ts";
 import { readObjects } from "../shared/snapshot/read.ts";
 import { createNarrator } from "./demo/narrator.ts";
+import { pivot } from "./demo/pivot.ts";
 import { gotAway, revert, summary, upgrade, upgradeAlone } from "./demo/story.ts";
 import { createWorld } from "./demo/world.ts";
 import { SAMPLE_FOLDER } from "./sample.ts";
@@ -7,12 +10,14 @@ import { SAMPLE_FOLDER } from "./sample.ts";
 const objects = await readObjects(SAMPLE_FOLDER);
 const say = createNarrator((line) => process.stdout.write(`${line}\n`));
 
-const alone = await createWorld(objects, false, say.hear);
-await upgradeAlone(alone, say);
+await upgradeAlone(await createWorld(objects, { functions: {}, hear: say.hear }), say);
 
-const world = await createWorld(objects, true, say.hear);
+const functions = { "retain-templates": retain, "collect-templates": collect };
+const world = await createWorld(objects, { functions, hear: say.hear });
 try {
-  for (const act of [upgrade, revert, gotAway, summary]) await act(world, say);
+  for (const act of [upgrade, revert, gotAway]) await act(world, say);
+  await pivot(objects, say);
+  await summary(world, say);
 } finally {
   await world.close();
 }

@@ -1,6 +1,4 @@
-import { handle as collect } from "../../functions/collect-templates/index.ts";
-import { handle as retain } from "../../functions/retain-templates/index.ts";
-import type { Context } from "../../shared/context.ts";
+import type { Context, Handle } from "../../shared/context.ts";
 import { createLog } from "../../shared/log.ts";
 import type { KubeObject } from "../../shared/object.ts";
 import { createApp, startServer } from "../../shared/serve.ts";
@@ -9,7 +7,7 @@ import { type SnapshotCluster, snapshotCluster } from "../../shared/snapshot/clu
 import type { StoreChange } from "../../shared/snapshot/store.ts";
 import { type Answer, pingEvent, resourceEvent, send } from "./source.ts";
 
-/** A cluster in memory, with both functions served on loopback or without them. */
+/** A cluster in memory, with functions served on loopback or without them. */
 export interface World {
   readonly cluster: SnapshotCluster;
   /** Delivers every event there is, and those that the answers cause, until nothing happens any more. */
@@ -23,19 +21,23 @@ export interface World {
 
 const START = Temporal.Instant.from("2026-05-05T09:00:00Z");
 
-/** @param hear called with every answer that carries a reply */
-export async function createWorld(
-  objects: readonly KubeObject[],
-  withFunctions: boolean,
-  hear: (answer: Answer) => void,
-): Promise<World> {
+export interface WorldOptions {
+  /** What is served, by name; nothing at all is the world without capi-caretaker. */
+  readonly functions: Readonly<Record<string, Handle>>;
+  /** The rules file of rewrite-urls. */
+  readonly rules?: string;
+  /** Called with every answer that carries a reply. */
+  readonly hear: (answer: Answer) => void;
+}
+
+export async function createWorld(objects: readonly KubeObject[], options: WorldOptions): Promise<World> {
+  const { functions, rules, hear } = options;
   let now = START;
-  const settings = readSettings({ LOG_LEVEL: "silent" });
+  const settings = readSettings({ LOG_LEVEL: "silent", REWRITE_RULES: rules });
   const cluster = snapshotCluster(objects, { now: () => now, ownNamespace: settings.ownNamespace });
   const pending: StoreChange[] = [];
   cluster.onChange((change) => pending.push(change));
   const context: Context = { cluster, settings, now: () => now, log: createLog("silent", "demo") };
-  const functions = withFunctions ? { "retain-templates": retain, "collect-templates": collect } : {};
   const servers = await Promise.all(
     Object.entries(functions).map(([name, handle]) => startServer(createApp(name, handle, context), 0)),
   );
