@@ -20,8 +20,8 @@ export interface Uses {
   readonly events?: Verbs;
   /** Of ConfigMaps, in the namespace it runs in. */
   readonly copies?: Verbs;
-  /** As they stand in a role, where nothing above fits. */
-  readonly others?: readonly string[];
+  /** Of the one definition that tells the version of Cluster API. */
+  readonly machineDefinition?: Verbs;
   /** Of single kinds. */
   readonly kinds?: readonly (readonly [group: string, kinds: readonly string[], verbs: Verbs])[];
 }
@@ -82,40 +82,46 @@ export const USES: Readonly<Record<FunctionName, Uses>> = {
       [INFRASTRUCTURE, INFRASTRUCTURE_MACHINES, ["get"]],
       [INFRASTRUCTURE, MACHINE_TEMPLATES, ["create", "get"]],
     ],
-    // Alone among the definitions, by name.
-    others: ["get apiextensions.k8s.io/customresourcedefinitions named machines.cluster.x-k8s.io"],
+    machineDefinition: ["get"],
   },
 };
 
-/** The grants that the uses of a function come to, with all providers there are. */
-export function neededGrants(name: FunctionName): readonly string[] {
-  const {
-    everything,
-    templates,
-    owners,
-    namespaces,
-    definitions,
-    events,
-    copies,
-    kinds = [],
-    others = [],
-  } = USES[name];
-  const all = kindsOf();
-  const of = (verbs: Verbs = [], some: readonly GroupKind[]) =>
-    verbs.flatMap((verb) => some.map((kind) => `${verb} ${kind.group}/${pluralOf(kind)}`));
-  const some = (group: string, names: readonly string[]) => names.map((kind) => ({ group, kind }));
-  const needed = [
-    ...of(everything, all),
-    ...of(templates, all.filter(isTemplateKind)),
-    ...of(owners, some(CORE, ["Cluster", "ClusterClass"])),
-    ...of(namespaces, some("", ["Namespace"])),
-    ...of(definitions, some("apiextensions.k8s.io", ["CustomResourceDefinition"])),
-    ...of(events, some("events.k8s.io", ["Event"])),
-    ...of(copies, some("", ["ConfigMap"])).map((grant) => `${grant} in own namespace`),
-    ...others,
-    ...kinds.flatMap(([group, names, verbs]) => of(verbs, some(group, names))),
+/** One verb on kinds that play the same part for a function. */
+export interface Need {
+  readonly what: string;
+  /** As "verb group/Kind". */
+  readonly asks: readonly string[];
+  /** As "verb group/plural", the way a role says it. */
+  readonly grants: readonly string[];
+}
+
+/** What a function needs, with all providers there are. */
+export function needsOf(name: FunctionName): readonly Need[] {
+  const { everything, templates, owners, namespaces, definitions, events, copies, kinds = [] } = USES[name];
+  const need = (what: string, verbs: Verbs = [], of: readonly GroupKind[], where = ""): readonly Need[] =>
+    verbs.map((verb) => ({
+      what: `${verb} ${what}`,
+      asks: of.map(({ group, kind }) => `${verb} ${group}/${kind}`),
+      grants: of.map((kind) => `${verb} ${kind.group}/${pluralOf(kind)}${where}`),
+    }));
+  const some = (group: string, ...names: readonly string[]) => names.map((kind) => ({ group, kind }));
+  const definition = some("apiextensions.k8s.io", "CustomResourceDefinition");
+  return [
+    ...need("everything", everything, kindsOf()),
+    ...need("templates", templates, kindsOf().filter(isTemplateKind)),
+    ...need("owners", owners, some(CORE, "Cluster", "ClusterClass")),
+    ...need("namespaces", namespaces, some("", "Namespace")),
+    ...need("definitions", definitions, definition),
+    ...need("Events", events, some("events.k8s.io", "Event")),
+    ...need("copies", copies, some("", "ConfigMap"), " in own namespace"),
+    ...kinds.flatMap(([group, names, verbs]) => need(names.join(" or "), verbs, some(group, ...names))),
+    ...need("the definition of Machines", USES[name].machineDefinition, definition, " named machines.cluster.x-k8s.io"),
   ];
-  return [...new Set(needed)].toSorted();
+}
+
+/** The grants that all needs of a function come to. */
+export function neededGrants(name: FunctionName): readonly string[] {
+  return [...new Set(needsOf(name).flatMap(({ grants }) => grants))].toSorted();
 }
 
 /** Whether a function has something to do when this happens to an object of a kind (issue texts and functions/). */

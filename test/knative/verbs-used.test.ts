@@ -1,11 +1,13 @@
-import { expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { handle as collect } from "../../functions/collect-templates/index.ts";
+import { handle as label } from "../../functions/label-machines/index.ts";
+import { ADOPT, ADOPTION_REFUSED } from "../../functions/label-machines/marks.ts";
 import { handle as retain } from "../../functions/retain-templates/index.ts";
 import { type Cluster, ClusterError } from "../../shared/cluster.ts";
 import type { Handle } from "../../shared/context.ts";
-import { CORE, isTemplateKind } from "../../shared/kinds.ts";
+import { isTemplateKind } from "../../shared/kinds.ts";
 import { RETAIN } from "../../shared/marks.ts";
-import { type GroupKind, groupKindText, type KubeObject, keyOf } from "../../shared/object.ts";
+import { type GroupKind, type KubeObject, keyOf } from "../../shared/object.ts";
 import { type Bench, bench } from "../build/bench.ts";
 import {
   annotated,
@@ -13,32 +15,30 @@ import {
   finalizedBy,
   held,
   kubeadmConfig,
+  kubeadmConfigTemplate,
   machineDeployment,
   metal3Machine,
   metal3MachineTemplate,
+  object,
   ownedBy,
   retired,
+  rke2ConfigTemplate,
+  rke2ControlPlane,
   terminating,
 } from "../build/objects.ts";
-import { type FunctionName, USES, type Uses } from "./needs.ts";
+import * as adoption from "../label-machines/build.ts";
+import { bareMetalHost, image, OLD, RULES, under, withSpec } from "../rewrite-urls/world.ts";
+import { needsOf } from "./needs.ts";
 import { kindsOf } from "./providers.ts";
 
-/** Which part a kind plays for a role. A Cluster that is read alone is read as an owner; a list takes every kind. */
-function partOf({ group, kind }: GroupKind, verb: string): keyof Uses {
-  if (group === "" && kind === "ConfigMap") return "copies";
-  if (group === "" && kind === "Namespace") return "namespaces";
-  if (verb === "list") return "everything";
-  if (isTemplateKind({ group, kind })) return "templates";
-  if (group === CORE && ["Cluster", "ClusterClass"].includes(kind)) return "owners";
-  throw new Error(`${verb} of ${groupKindText({ group, kind })} has no place in a role`);
-}
-
-/** The same cluster, with the verbs noted that an API server would have been asked for. */
+/** The same cluster, with what an API server would have been asked for noted as "verb group/Kind". */
 function noting(cluster: Cluster, used: Set<string>): Cluster {
-  const note = (verb: string, kind: GroupKind) => used.add(`${partOf(kind, verb)} ${verb}`);
+  const note = (verb: string, { group, kind }: GroupKind) => used.add(`${verb} ${group}/${kind}`);
   return {
+    // Whether a secret is there is asked by a right that a person grants apart; no role here has it.
+    ...adoption.withExistence(cluster),
     async discover() {
-      used.add("definitions list");
+      note("list", { group: "apiextensions.k8s.io", kind: "CustomResourceDefinition" });
       return cluster.discover();
     },
     async get(key) {
@@ -66,7 +66,7 @@ function noting(cluster: Cluster, used: Set<string>): Cluster {
       return cluster.deleted(key, resourceVersion);
     },
     async record(event) {
-      used.add("events create");
+      note("create", { group: "events.k8s.io", kind: "Event" });
       return cluster.record(event);
     },
   };
@@ -160,23 +160,77 @@ const COLLECT_SCENES: readonly Scene[] = [
   ["a Cluster that is unpaused", [mgmt, going, kubeadmConfig("c")], send("update", mgmt)],
 ];
 
-const declared = (name: FunctionName) =>
-  Object.entries(USES[name]).flatMap(([part, verbs]) => (verbs as readonly string[]).map((verb) => `${part} ${verb}`));
+const picture = withSpec(metal3MachineTemplate("t"), image({ url: `${OLD}/os.qcow2` }));
+const born = withSpec(metal3Machine("m"), { image: { url: `${OLD}/os.qcow2` } });
+const downloads = { template: { spec: { files: [{ contentFrom: { url: `${OLD}/a` } }] } } };
 
-test.each<readonly [name: FunctionName, handle: Handle, scenes: readonly Scene[]]>([
-  ["retain-templates", retain, RETAIN_SCENES],
-  ["collect-templates", collect, COLLECT_SCENES],
-])(
-  "%s over all it does -> asks for the verbs of its role, each of them, and no other",
-  async (name, handle, scenes) => {
-    const used = new Set<string>();
+const REWRITE_SCENES: readonly Scene[] = [
+  ["a template with an old URL", [mgmt, picture, bareMetalHost("h")], send("add", picture)],
+  ["a machine that has no host yet", [mgmt, born, bareMetalHost("h")], send("add", born)],
+  [
+    "configs with an old URL, found by a sweep",
+    [mgmt, withSpec(kubeadmConfigTemplate("k"), downloads), withSpec(rke2ConfigTemplate("r"), downloads)],
+    sweep,
+  ],
+];
+
+const members = adoption.NAMES.map((name) => adoption.machine(name));
+const adopted = adoption.replaced(
+  adoption.world(),
+  ...members.map((one) => ownedBy(adoption.seen(one), adoption.kcp, true)),
+);
+const said = object("Event.events.k8s.io/v1", "said", {
+  reason: "AdoptionRefused",
+  regarding: { kind: "KubeadmControlPlane", name: "mgmt" },
+});
+const wasRefused = annotated(adoption.kcp, { [ADOPTION_REFUSED]: "kcp-not-paused" });
+const bare = annotated(adoption.changed(adoption.cluster, { spec: { controlPlaneRef: null } }), { [ADOPT]: "true" });
+const ofRke2 = annotated(rke2ControlPlane("r"), { [ADOPT]: "true" });
+
+const LABEL_SCENES: readonly Scene[] = [
+  ["machines that wait for their control plane", adoption.world(), send("update", adoption.kcp)],
+  ["machines that are adopted", adopted, send("update", adoption.kcp)],
+  ["a refusal whose cause is gone", [...adoption.replaced(adoption.world(), wasRefused), said], sweep],
+  ["a control plane of RKE2", [...adoption.world(), ofRke2], send("update", ofRke2)],
+  [
+    "a Cluster without a control plane",
+    adoption.replaced(adoption.without(adoption.world(), adoption.kcp, adoption.infraTemplate), bare),
+    send("update", bare),
+  ],
+];
+
+describe.each<{
+  readonly name: Parameters<typeof needsOf>[0];
+  readonly handle: Handle;
+  readonly scenes: readonly Scene[];
+  /** What is asked for in vain unless a person grants it apart. */
+  readonly apart?: readonly string[];
+}>([
+  { name: "retain-templates", handle: retain, scenes: RETAIN_SCENES },
+  { name: "collect-templates", handle: collect, scenes: COLLECT_SCENES },
+  { name: "rewrite-urls", handle: under(RULES), scenes: REWRITE_SCENES },
+  { name: "label-machines", handle: label, scenes: LABEL_SCENES, apart: ["get /ConfigMap"] },
+])("$name over all it does", ({ name, handle, scenes, apart = [] }) => {
+  const used = new Set<string>();
+
+  beforeAll(async () => {
     for (const [, objects, play] of scenes) {
       const stage = bench(structuredClone(objects), {}, (inner) => noting(inner, used));
       await play(stage, handle);
     }
-    expect([...used].toSorted()).toEqual(declared(name).toSorted());
-  },
-);
+  });
+
+  test("what it asked for -> has a place in its role", () => {
+    const needs = needsOf(name);
+    const unforeseen = [...used].filter((one) => !needs.some(({ asks }) => asks.includes(one)));
+    expect(unforeseen).toEqual(apart);
+  });
+
+  test("what its role is made of -> was asked for", () => {
+    const idle = needsOf(name).filter(({ asks }) => !asks.some((one) => used.has(one)));
+    expect(idle.map(({ what }) => what)).toEqual([]);
+  });
+});
 
 test("retain-templates at an event that its Trigger keeps away -> would not even have asked", async () => {
   const used = new Set<string>();
