@@ -69,6 +69,8 @@ export interface Cluster {
   discover(): Promise<Discovery>;
   /** The object, or undefined when it (or its kind) is not there. */
   get(key: ObjectKey): Promise<KubeObject | undefined>;
+  /** Whether the object is there, told without any of its content. */
+  exists(key: ObjectKey): Promise<boolean>;
   /** All objects of a kind; an empty list when the kind is not served; "forbidden" or "unavailable" when it is but cannot be read. */
   list(kind: GroupKind, options?: ListOptions): Promise<readonly KubeObject[]>;
   /** The patched object; undefined when the patch took its last finalizer and it is gone. */

@@ -5,6 +5,7 @@ export function dryRun(cluster: Cluster): Cluster {
   return {
     discover: cluster.discover,
     get: cluster.get,
+    exists: cluster.exists,
     list: cluster.list,
     deleted: cluster.deleted,
     patch: async (object) => object,

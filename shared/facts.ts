@@ -20,7 +20,7 @@ export interface Facts {
 }
 
 /**
- * Lists every kind that can refer to a template, each once, metadata alone where that decides. A kind that cannot be
+ * Lists every kind that can refer to a template (all of them have a namespace), each once, metadata alone where that decides. A kind that cannot be
  * read becomes a doubt, not an error; a kind that is not served has no objects. `also` names further kinds to list.
  * Throws a ClusterError when discovery fails.
  */
@@ -45,7 +45,7 @@ export async function gatherFacts(cluster: Cluster, also: readonly GroupKind[] =
   };
   const namespaces = await readable(NAMESPACE, true);
   const objects: KubeObject[] = [];
-  for (const kind of templatesFirst(served.filter((kind) => canRefer(kind) || isAlso(kind)))) {
+  for (const kind of templatesFirst(served.filter((kind) => (kind.namespaced && canRefer(kind)) || isAlso(kind)))) {
     objects.push(...(await readable(kind, metadataSuffices(kind))));
   }
   return factsFrom(objects, namespaces, unread);

@@ -11,7 +11,7 @@ import {
   timestamp,
   UNNEEDED_SINCE,
 } from "./marks.ts";
-import { groupOf, type KubeObject, keyOf, type OwnerReference } from "./object.ts";
+import { groupOf, type KubeObject, keyOf, keyText, type OwnerReference } from "./object.ts";
 
 /**
  * Creates again an object that is gone, from `copy.body`: first the copy is made to last, then the object is created
@@ -81,13 +81,20 @@ export async function giveBackManagedFields({ cluster }: Context, live: KubeObje
   if (managedFields.length > 0) await cluster.patch(live, { metadata: { managedFields } });
 }
 
-async function livingOwners({ cluster }: Context, body: KubeObject): Promise<readonly OwnerReference[]> {
-  const namespace = body.metadata.namespace ?? "";
-  const living: OwnerReference[] = [];
-  for (const owner of body.metadata.ownerReferences ?? []) {
-    const key = { group: groupOf(owner.apiVersion), kind: owner.kind, namespace, name: owner.name };
-    const live = await cluster.get(key);
-    if (live !== undefined && live.metadata.uid === owner.uid) living.push(owner);
+async function livingOwners(context: Context, body: KubeObject): Promise<readonly OwnerReference[]> {
+  const references = body.metadata.ownerReferences ?? [];
+  const living = await Promise.all(references.map((owner) => isLiving(context, owner, body.metadata.namespace ?? "")));
+  return references.filter((_, index) => living[index]);
+}
+
+async function isLiving({ cluster, log }: Context, owner: OwnerReference, namespace: string): Promise<boolean> {
+  const key = { group: groupOf(owner.apiVersion), kind: owner.kind, namespace, name: owner.name };
+  try {
+    return (await cluster.get(key))?.metadata.uid === owner.uid;
+  } catch (error) {
+    if (!failedWith(error, "forbidden")) throw error;
+    // With a reference to an owner that may be dead the object would be collected at once; without it, it stays.
+    log.warn({ owner: keyText(key), err: error }, "owner cannot be read, its reference is left out");
+    return false;
   }
-  return living;
 }

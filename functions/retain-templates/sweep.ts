@@ -1,7 +1,8 @@
+import { failedWith } from "../../shared/cluster.ts";
 import type { Context, Outcome } from "../../shared/context.ts";
 import { isTemplateKind } from "../../shared/kinds.ts";
-import { groupKindText, keyOf, keyText } from "../../shared/object.ts";
-import { createTally } from "../../shared/tally.ts";
+import { type GroupKind, groupKindText, type KubeObject, keyOf, keyText } from "../../shared/object.ts";
+import { createTally, type Tally } from "../../shared/tally.ts";
 import { decide } from "./decide.ts";
 import { hold } from "./hold.ts";
 import { unfinishedRestores } from "./restore.ts";
@@ -16,7 +17,7 @@ export async function sweep(context: Context): Promise<Outcome> {
   for (const [key, finish] of await unfinishedRestores(context)) tally.done(await tally.try(keyText(key), finish));
   const { served } = await context.cluster.discover();
   for (const kind of served.filter(isTemplateKind)) {
-    const templates = await tally.try(groupKindText(kind), () => context.cluster.list(kind, { metadataOnly: true }));
+    const templates = await tally.try(groupKindText(kind), () => listOf(context, kind, tally));
     tally.count("templates", templates?.length ?? 0);
     for (const template of templates ?? []) {
       if (decide(template).verdict === "leave") continue;
@@ -24,4 +25,16 @@ export async function sweep(context: Context): Promise<Outcome> {
     }
   }
   return tally.outcome();
+}
+
+/** The templates of a kind; none, and said so, where no component grants it: trying again would not help. */
+async function listOf({ cluster, log }: Context, kind: GroupKind, tally: Tally): Promise<readonly KubeObject[]> {
+  try {
+    return await cluster.list(kind, { metadataOnly: true });
+  } catch (error) {
+    if (!failedWith(error, "forbidden")) throw error;
+    log.warn({ kind: groupKindText(kind), err: error }, "kind cannot be read; add its provider's component");
+    tally.count("unread-kinds");
+    return [];
+  }
 }

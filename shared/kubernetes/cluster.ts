@@ -2,6 +2,7 @@ import { type Cluster, failedWith } from "../cluster.ts";
 import type { Settings } from "../settings.ts";
 import { isUnknownPath } from "./api-error.ts";
 import { lastDeletion } from "./deleted.ts";
+import { objectExists } from "./exists.ts";
 import { createKinds } from "./kinds.ts";
 import { listObjects, readObject } from "./list.ts";
 import { loadLogin } from "./login.ts";
@@ -38,6 +39,7 @@ export async function kubernetesCluster(settings: Pick<Settings, "kubeconfig">, 
         },
         undefined,
       ),
+    exists: (key) => kinds.on(key, (kind) => objectExists(request, kind, key), false),
     list: (kind, options) => kinds.on(kind, (served) => listObjects(request, served, options), []),
     patch: (object, patch) => patchObject(request, kinds, object, patch),
     create: (object, { dryRun = false } = {}) => createObject(request, kinds, object, dryRun),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Cluster, ClusterError, type Discovery, type EventRecord, type MergePatch } from "../cluster.ts";
-import { isTemplateKind, NAMESPACE } from "../kinds.ts";
+import { canRefer, NAMESPACE } from "../kinds.ts";
 import { type GroupKind, groupKindText, isTerminating, KubeObject, keyOf, keyText, type ObjectKey } from "../object.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { createStore, revisionOf, type StoreChange } from "./store.ts";
@@ -37,6 +37,7 @@ export function snapshotCluster(objects: readonly KubeObject[], options: Snapsho
     all: store.all,
     discover: async () => ({ served: [...kinds.values()], hidden: [] }),
     get: async (key) => structuredClone(store.get(key)),
+    exists: async (key) => store.get(key) !== undefined,
     async list({ group, kind }: GroupKind, { label, namespace } = {}) {
       const found = store.all().filter((object) => {
         const key = keyOf(object);
@@ -115,7 +116,7 @@ function servedAs(object: KubeObject): Discovery["served"][number] {
     kind,
     version,
     plural: `${kind.toLowerCase()}s`,
-    namespaced: namespace !== "" || isTemplateKind({ group, kind }),
+    namespaced: namespace !== "" || canRefer({ group, kind }),
   };
 }
 

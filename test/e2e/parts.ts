@@ -67,6 +67,14 @@ export const parts: readonly Part[] = [
     },
     coldSeconds: 135,
   },
+  { name: "kustomize", binaries: { kustomize: "sigs.k8s.io/kustomize/kustomize/v5" }, coldSeconds: 80 },
+  {
+    name: "serving",
+    // Only its schemas are used; a binary of the module is named so that the module gets fetched.
+    binaries: { "knative-schema-tweak": "knative.dev/serving/cmd/schema-tweak" },
+    crds: { module: "knative.dev/serving", folders: ["config/core/300-resources"] },
+    coldSeconds: 60,
+  },
   { name: "helm3", binaries: { helm3: "helm.sh/helm/v3/cmd/helm" }, coldSeconds: 70 },
   { name: "helm4", binaries: { helm4: "helm.sh/helm/v4/cmd/helm" }, coldSeconds: 70 },
 ];
