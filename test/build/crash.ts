@@ -30,6 +30,7 @@ export function dyingAt(n: number, when: "before" | "after"): (cluster: Cluster)
     return {
       discover: () => alive(cluster.discover),
       get: (key) => alive(() => cluster.get(key)),
+      exists: (key) => alive(() => cluster.exists(key)),
       list: (kind, options) => alive(() => cluster.list(kind, options)),
       deleted: (key, version) => alive(() => cluster.deleted(key, version)),
       record: (event) => alive(() => cluster.record(event)),
