@@ -24,7 +24,8 @@ export interface Call {
 /** An agent that keeps connections and trusts the server's certificate authority. */
 export function agentFor(server: Server): Agent {
   const { ca, cert, key } = server;
-  return new Agent({ keepAlive: true, maxSockets: 64, ...(ca ? { ca } : {}), ...(cert && key ? { cert, key } : {}) });
+  // No limit: every watch holds a connection, and one that waits for another's end would wait for ever.
+  return new Agent({ keepAlive: true, ...(ca ? { ca } : {}), ...(cert && key ? { cert, key } : {}) });
 }
 
 /** Sends one request and gives the response as soon as its headers are there; its body is still to be read. */

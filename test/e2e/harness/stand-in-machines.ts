@@ -43,13 +43,16 @@ export async function dropFinalizer(api: Api, machine: KubeObject): Promise<void
   await api.mergePatch(refOf(machine), { metadata: { resourceVersion, finalizers: kept } });
 }
 
-/** Gives a machine a host at once: provider ID, Node, and the status of whichever contract its version follows. */
-export async function provision(api: Api, machine: KubeObject): Promise<void> {
+/**
+ * Gives a machine a host at once: provider ID, a Node in the workload cluster, and the status of whichever contract its
+ * version follows.
+ */
+export async function provision(api: Api, machine: KubeObject, workload: Api): Promise<void> {
   const { name, namespace } = machine.metadata;
   const providerID = `metal3://${namespace}/host-of-${name}/${name}`;
   if (valueAt(machine, "spec", "providerID") !== providerID)
     await api.mergePatch(refOf(machine), { spec: { providerID } });
-  await ensureNode(api, name, providerID);
+  await ensureNode(workload, name, providerID);
   const isV1beta1 = machine.apiVersion.endsWith("/v1beta1");
   await api.patchStatus(refOf(machine), isV1beta1 ? { ready: true } : { initialization: { provisioned: true } });
 }

@@ -26,6 +26,8 @@ export interface StandInOptions {
   metal3?: BetaVersion;
   /** The only namespace it looks after; all of them when left out. */
   namespace?: string;
+  /** Where the machines' Nodes are; the same API server by default. */
+  workload?: Api;
   /** `annotation` by default, as Metal3 up to 1.12. */
   lookup?: TemplateLookup;
   /** Bootstrap kinds to make ready; KubeadmConfig by default, none where their real manager runs. */
@@ -49,7 +51,7 @@ export interface StandIn {
 
 /** Starts the stand-in. Runs in this process; it ends at teardown. */
 export function startStandIn(api: Api, options: StandInOptions = {}): StandIn {
-  const { metal3 = "v1beta1", namespace, lookup = "annotation" } = options;
+  const { metal3 = "v1beta1", namespace, lookup = "annotation", workload = api } = options;
   const { bootstrapKinds = [{ apiVersion: bootstrapVersion, kind: "KubeadmConfig" }] } = options;
   const records: NodeReuseRecord[] = [];
   const errors: unknown[] = [];
@@ -62,7 +64,7 @@ export function startStandIn(api: Api, options: StandInOptions = {}): StandIn {
     const result = await lookUpNodeReuse(api, machine, lookup);
     await dropFinalizer(api, machine);
     records.push({ machine: machine.metadata.name, ...result });
-    await api.delete({ apiVersion: "v1", kind: "Node", name: machine.metadata.name });
+    await workload.delete({ apiVersion: "v1", kind: "Node", name: machine.metadata.name });
   };
   const reconcile = async (machine: KubeObject): Promise<void> => {
     const { deletionTimestamp, ownerReferences = [], finalizers = [] } = machine.metadata;
@@ -70,7 +72,8 @@ export function startStandIn(api: Api, options: StandInOptions = {}): StandIn {
     // The change it makes comes back as an event, and the rest is done then.
     if (!finalizers.includes(metal3Finalizer)) return addFinalizer(api, machine);
     const hasMachine = ownerReferences.some(({ kind }) => kind === "Machine");
-    if (hasMachine && !held.provisioning(machine) && !isProvisioned(machine)) await provision(api, machine);
+    const isWaiting = hasMachine && !isProvisioned(machine);
+    if (isWaiting && !held.provisioning(machine)) await provision(api, machine, workload);
   };
   const onError = (error: unknown): void => {
     // Someone else wrote in between, or the object went: its next event, or the next list, has the truth.
