@@ -3,18 +3,13 @@ import type { ObjectKey } from "../../shared/object.ts";
 import { secretNames } from "./checks/secrets.ts";
 import type { SecretState } from "./facts.ts";
 
-/** A cluster that can tell whether an object is there without reading it: asked for as a Table without the object. */
-interface Existence {
-  /** Throws ClusterError "forbidden" where even that may not be asked. */
-  exists(key: ObjectKey): Promise<boolean>;
-}
-
 /**
- * The state of each secret that the control plane needs, by name. Never reads one: where the cluster cannot tell
- * without, it counts as unreadable. Throws a ClusterError for everything but "forbidden".
+ * The state of each secret that the control plane needs, by name. Never reads one: it asks
+ * only whether they are there, and where it may not even do that they count as unreadable. Throws a ClusterError for
+ * everything but "forbidden".
  */
 export async function secretStates(
-  cluster: Cluster | (Cluster & Existence),
+  cluster: Cluster,
   clusterName: string,
   namespace: string,
 ): Promise<ReadonlyMap<string, SecretState>> {
@@ -25,8 +20,7 @@ export async function secretStates(
   return states;
 }
 
-async function stateOf(cluster: Cluster | (Cluster & Existence), key: ObjectKey): Promise<SecretState> {
-  if (!("exists" in cluster)) return "unreadable";
+async function stateOf(cluster: Cluster, key: ObjectKey): Promise<SecretState> {
   try {
     return (await cluster.exists(key)) ? "there" : "missing";
   } catch (error) {
