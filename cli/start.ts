@@ -17,6 +17,7 @@ const FUNCTIONS: Readonly<Record<string, () => Promise<Concern>>> = {
   "retain-templates": () => import("../functions/retain-templates/index.ts"),
   "collect-templates": () => import("../functions/collect-templates/index.ts"),
   "rewrite-urls": () => import("../functions/rewrite-urls/index.ts"),
+  "label-machines": () => import("../functions/label-machines/index.ts"),
 };
 
 async function main(name = ""): Promise<void> {

@@ -17,7 +17,9 @@ export const MARKS: readonly string[] = [
   UNNEEDED_SINCE,
   RENEWED_AT,
   `${PREFIX}rewritten-from`,
+  `${PREFIX}rewrite-record`,
   `${PREFIX}rewrite-contested`,
+  `${PREFIX}labelling`,
   `${PREFIX}adoption-refused`,
 ];
 
