@@ -3,6 +3,7 @@ import {
   decide as decideCollect,
   type Terms,
 } from "../../functions/collect-templates/decide.ts";
+import type { Surveyed } from "../../functions/label-machines/survey.ts";
 import { decide as decideRetain, type Decision as Retain } from "../../functions/retain-templates/decide.ts";
 import type { Decision as Rewrite } from "../../functions/rewrite-urls/decide.ts";
 import type { Undo } from "../../functions/rewrite-urls/undo.ts";
@@ -14,6 +15,7 @@ import { keyOf, type ObjectKey } from "../../shared/object.ts";
 export type Planned = { readonly object: ObjectKey } & (
   | { readonly concern: "retain-templates"; readonly decision: Exclude<Retain, { verdict: "leave" }> }
   | { readonly concern: "collect-templates"; readonly decision: Exclude<Collect, { verdict: "leave" }> }
+  | { readonly concern: "label-machines"; readonly decision: Exclude<Surveyed["decision"], { verdict: "leave" }> }
   | { readonly concern: "rewrite-urls"; readonly decision: Exclude<Rewrite | Undo, { verdict: "leave" }> | Checked }
 );
 

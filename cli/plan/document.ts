@@ -13,6 +13,8 @@ const VERDICTS: ReadonlySet<string> = new Set([
   "renew",
   "rewrite",
   "refuse",
+  "label",
+  "adopted",
 ]);
 
 /** The document that `plan --json` prints. */

@@ -5,6 +5,7 @@ import { gatherFacts } from "../../shared/facts.ts";
 import type { GroupKind } from "../../shared/object.ts";
 import { FOREIGN_TARGETS } from "../../shared/references.ts";
 import { withSample } from "../sample.ts";
+import { planAdoptions } from "./adoptions.ts";
 import { planTemplates } from "./decisions.ts";
 import { documentOf } from "./document.ts";
 import { readOptions } from "./options.ts";
@@ -37,7 +38,8 @@ export async function plan(
     : rules
       ? await planRewrites(cluster, facts, rules, options)
       : [];
-  const planned = [...planTemplates(facts, terms), ...rewrites];
+  const adoptions = await planAdoptions(cluster, now, settings);
+  const planned = [...planTemplates(facts, terms), ...rewrites, ...adoptions];
   const unmoved = unmovedTemplates(facts.graph, facts.needed, kindsThatMove(definitions, served));
   return json ? JSON.stringify(documentOf(planned, facts, unmoved), null, 2) : printed(planned, facts, unmoved);
 }

@@ -1,3 +1,4 @@
+import type { Difference } from "../../functions/label-machines/facts.ts";
 import { refusalSentence } from "../../functions/rewrite-urls/explain.ts";
 import { timestamp } from "../../shared/marks.ts";
 import type { ObjectKey } from "../../shared/object.ts";
@@ -8,6 +9,7 @@ type Of<Concern extends Planned["concern"]> = Extract<Planned, { concern: Concer
 /** One decision's reason, as a person would say it. */
 export function sentence(planned: Planned): string {
   if (planned.concern === "rewrite-urls") return urlSentence(planned.decision);
+  if (planned.concern === "label-machines") return adoptionSentence(planned.decision);
   return templateSentence(planned.decision);
 }
 
@@ -23,6 +25,36 @@ function urlSentence(decision: Of<"rewrite-urls">): string {
   }
   const changes = decision.changes.map(({ path, from, to }) => `${path}: ${from} -> ${to}`).join("; ");
   return decision.verdict === "wait" ? `${changes}, once its Cluster is unpaused` : changes || "only our marks go";
+}
+
+function adoptionSentence(decision: Of<"label-machines">): string {
+  if (decision.verdict === "adopted") return "has all its machines; the opt-in goes";
+  const { differences } = decision;
+  if (decision.verdict === "refuse") {
+    return `${decision.reasons.map(({ reason, message }) => `${reason}: ${message}`).join("; ")}${forecast(differences)}`;
+  }
+  const machines = decision.machines.map(short).join(", ");
+  switch (decision.because) {
+    case "adoption-pending":
+      return "all its machines are labelled; it adopts them once it may act";
+    case "unpaused-halfway":
+      return `was unpaused half-way, so the rest is labelled too: ${machines}`;
+    case "checks-passed":
+      return `every check passes, nothing would roll out; to be labelled: ${machines}`;
+    case "rollout-allowed":
+      return `every check passes, a rollout is allowed; to be labelled: ${machines}${forecast(differences)}`;
+    case "control-plane-missing":
+      return `gets a paused KubeadmControlPlane ${decision.controlPlane.metadata.name} written from ${machines}`;
+    default:
+      return decision satisfies never;
+  }
+}
+
+function forecast(differences: readonly Difference[]): string {
+  const lines = differences.map(({ machine, path, machineValue, wantedValue }) => {
+    return `\n            ${machine} ${path}: ${JSON.stringify(machineValue)}, wanted ${JSON.stringify(wantedValue)}`;
+  });
+  return lines.join("");
 }
 
 function isChecked(decision: Of<"rewrite-urls">): decision is Checked {
