@@ -1,6 +1,7 @@
 import type { Api } from "../harness/api-types.ts";
 import {
   clusterNameLabel,
+  controlPlaneVersion,
   coreVersion,
   kubeadmConfigTemplate,
   machineDeployment,
@@ -57,8 +58,27 @@ export function wholeCluster(
     infrastructure: ofWorkers,
     bootstrap,
   });
+  // A control plane that has no workload cluster never counts as stable, which workers would wait for.
+  const annotations = { "machineset.cluster.x-k8s.io/skip-preflight-checks": "All" };
+  workers.metadata.annotations = annotations;
   const templates = [ofControlPlane, ofWorkers, bootstrap];
   return { namespace, name, cluster, infrastructure, controlPlane, workers, templates };
+}
+
+/** A KubeadmControlPlane of one machine, with what its webhook would have defaulted. */
+export function kubeadmControlPlane(namespace: string, name: string, infrastructure: KubeObject): KubeObject {
+  return {
+    apiVersion: controlPlaneVersion,
+    kind: "KubeadmControlPlane",
+    metadata: { name, namespace },
+    spec: {
+      replicas: 1,
+      version: "v1.36.3",
+      rollout: { strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1 } } },
+      machineTemplate: { spec: { infrastructureRef: referenceTo(infrastructure) } },
+      kubeadmConfigSpec: joining,
+    },
+  };
 }
 
 /** Every object of a whole cluster, templates first. */
