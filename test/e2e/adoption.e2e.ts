@@ -291,7 +291,7 @@ describe("with", () => {
       await inTime("the Cluster and its machines to be gone", async () => {
         return (await api.get(cluster)) === undefined && (await machinesIn(api, "unadopted")).length === 0;
       });
-      },
+    },
   );
 
   test.concurrent.each(refused)(
