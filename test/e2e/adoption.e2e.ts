@@ -114,6 +114,31 @@ describe("without", () => {
   );
 
   test.concurrent(
+    "without: two of three machines are labelled by hand -> the control plane makes a new machine, and deletes an original once the third is labelled",
+    unhurried,
+    async () => {
+      const standing = await createStanding(api, main, { namespace: "partly", annotations: held });
+      const { machines, configs, plane } = standing;
+      const names = machines.map(({ metadata }) => metadata.name);
+      await untilReadyToAdopt(standing);
+      await labelByHand([...machines.slice(0, 2), ...configs.slice(0, 2)]);
+      await annotate(refOf(plane), { [paused]: null });
+      await inTime("a fourth machine", async () => {
+        const live = await machinesIn(api, "partly");
+        const made = live.find(({ metadata }) => !names.includes(metadata.name));
+        if (made !== undefined) return made;
+        throw new Error(`the control plane says ${JSON.stringify(valueAt(await api.get(refOf(plane)), "status"))}`);
+      });
+      await labelByHand([...machines.slice(2), ...configs.slice(2)]);
+      await inTime("an original to be deleted", async () => {
+        const live = await machinesIn(api, "partly");
+        const staying = live.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+        return !names.every((name) => staying.some(({ metadata }) => metadata.name === name));
+      });
+    },
+  );
+
+  test.concurrent(
     "story 15, without: control-plane-name is put on machines that nobody adopts -> they have no Cluster as owner and outlast its deletion",
     unhurried,
     async () => {
