@@ -47,6 +47,11 @@ export function hasHold(object: KubeObject): boolean {
   return object.metadata.finalizers?.includes(HOLD) ?? false;
 }
 
+/** Its finalizers but for the hold: what is left when we let go. */
+export function otherFinalizers({ metadata }: KubeObject): string[] {
+  return (metadata.finalizers ?? []).filter((finalizer) => finalizer !== HOLD);
+}
+
 /** Its owner asked for its deletion, now or before a restore or a move lost the deletionTimestamp. */
 export function isRetired(object: KubeObject): boolean {
   return isTerminating(object) || annotation(object, RETIRED_AT) !== undefined;

@@ -1,15 +1,15 @@
-import { HOLD, MARKS, RETIRED_LABEL } from "../../shared/marks.ts";
+import { hasHold, MARKS, otherFinalizers, RETIRED_LABEL } from "../../shared/marks.ts";
 import type { KubeObject } from "../../shared/object.ts";
 
 /** The patch that takes hold and marks off an object; undefined where it carries none. What people set stays. */
-export function releasePatch({ metadata }: KubeObject): Record<string, unknown> | undefined {
-  const finalizers = metadata.finalizers ?? [];
-  const isHeld = finalizers.includes(HOLD);
+export function releasePatch(object: KubeObject): Record<string, unknown> | undefined {
+  const { metadata } = object;
+  const isHeld = hasHold(object);
   const marks = MARKS.filter((mark) => metadata.annotations?.[mark] !== undefined);
   const isLabelled = metadata.labels?.[RETIRED_LABEL] !== undefined;
   if (!isHeld && marks.length === 0 && !isLabelled) return undefined;
   return {
-    ...(isHeld && { finalizers: finalizers.filter((finalizer) => finalizer !== HOLD) }),
+    ...(isHeld && { finalizers: otherFinalizers(object) }),
     ...(marks.length > 0 && { annotations: Object.fromEntries(marks.map((mark) => [mark, null])) }),
     ...(isLabelled && { labels: { [RETIRED_LABEL]: null } }),
   };

@@ -1,12 +1,12 @@
 import type { Facts } from "../../shared/facts.ts";
 import {
   annotation,
-  HOLD,
   hasHold,
   instant,
   isOffLimits,
   isOptedOut,
   isRetired,
+  otherFinalizers,
   RENEWED_AT,
   retiredSince,
   UNNEEDED_SINCE,
@@ -93,7 +93,7 @@ function decideWanted(
   if (clusters.paused) return { verdict: "wait", because: "cluster-paused" };
   const leaving = by.filter((referrer) => isTerminating(graph.get(referrer) ?? template));
   if (leaving.length > 0) return { verdict: "keep", because: "referrer-terminating", by: leaving };
-  if ((template.metadata.finalizers ?? []).some((finalizer) => finalizer !== HOLD)) {
+  if (otherFinalizers(template).length > 0) {
     return { verdict: "keep", because: "other-finalizer", by };
   }
   return { verdict: "renew", because: "wanted", by: wantedBy };

@@ -3,7 +3,7 @@ import { decideComesBack } from "../../shared/comes-back.ts";
 import type { Act, Context } from "../../shared/context.ts";
 import { type Copy, saveCopy } from "../../shared/copies.ts";
 import { type Facts, gatherFacts } from "../../shared/facts.ts";
-import { HOLD } from "../../shared/marks.ts";
+import { otherFinalizers } from "../../shared/marks.ts";
 import { isTerminating, type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
 import { recreate } from "../../shared/recreate.ts";
 import { onObject } from "../../shared/retry.ts";
@@ -60,8 +60,7 @@ async function dropHold(context: Context, key: ObjectKey, facts: Facts): Promise
   return onObject(context.cluster, key, async (live) => {
     const isStillDue = decide(live, facts, termsOf(context)).verdict === "collect";
     if (!isStillDue || !isTerminating(live)) return undefined;
-    const finalizers = (live.metadata.finalizers ?? []).filter((finalizer) => finalizer !== HOLD);
-    const left = await context.cluster.patch(live, { metadata: { finalizers } });
+    const left = await context.cluster.patch(live, { metadata: { finalizers: otherFinalizers(live) } });
     return { body: live, isGone: left === undefined };
   });
 }

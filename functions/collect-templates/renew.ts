@@ -2,7 +2,14 @@ import { type ClusterError, failedWith } from "../../shared/cluster.ts";
 import type { Act, Context } from "../../shared/context.ts";
 import { type Copy, removeCopy, saveCopy } from "../../shared/copies.ts";
 import type { Facts } from "../../shared/facts.ts";
-import { HOLD, RENEWED_AT, RETIRED_AT, RETIRED_LABEL, timestamp, UNNEEDED_SINCE } from "../../shared/marks.ts";
+import {
+  otherFinalizers,
+  RENEWED_AT,
+  RETIRED_AT,
+  RETIRED_LABEL,
+  timestamp,
+  UNNEEDED_SINCE,
+} from "../../shared/marks.ts";
 import { isTerminating, type KubeObject, keyOf, type ObjectKey } from "../../shared/object.ts";
 import { bodyToCreate, createFromCopy } from "../../shared/recreate.ts";
 import { onObject } from "../../shared/retry.ts";
@@ -41,8 +48,7 @@ async function replace(context: Context, live: KubeObject): Promise<boolean> {
     await tell(context, { regarding: live, type: "Warning", reason: "RenewRefused", action: "Renew", note });
     return false;
   }
-  const finalizers = (live.metadata.finalizers ?? []).filter((finalizer) => finalizer !== HOLD);
-  await context.cluster.patch(live, { metadata: { finalizers } });
+  await context.cluster.patch(live, { metadata: { finalizers: otherFinalizers(live) } });
   return (await createFromCopy(context, copy)) !== undefined;
 }
 

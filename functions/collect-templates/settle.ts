@@ -1,6 +1,6 @@
 import type { Context } from "../../shared/context.ts";
 import type { Facts } from "../../shared/facts.ts";
-import { annotation, HOLD, timestamp, UNNEEDED_SINCE } from "../../shared/marks.ts";
+import { annotation, otherFinalizers, timestamp, UNNEEDED_SINCE } from "../../shared/marks.ts";
 import { type KubeObject, keyText, type ObjectKey } from "../../shared/object.ts";
 import { onObject } from "../../shared/retry.ts";
 import type { Tally } from "../../shared/tally.ts";
@@ -60,7 +60,7 @@ function marksFor(live: KubeObject, decision: Decision, now: Temporal.Instant): 
       if (decision.because !== "grace-period" || !decision.starts) return undefined;
       return { annotations: { [UNNEEDED_SINCE]: timestamp(now) } };
     case "release":
-      return { finalizers: (live.metadata.finalizers ?? []).filter((finalizer) => finalizer !== HOLD) };
+      return { finalizers: otherFinalizers(live) };
     default:
       return undefined;
   }
