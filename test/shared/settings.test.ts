@@ -13,6 +13,9 @@ it("nothing set -> the defaults", () => {
     dryRun: false,
     maxEventBytes: 4 * 1024 * 1024,
     ownNamespace: "capi-caretaker",
+    namespaces: [],
+    retireOrphans: [],
+    callers: undefined,
     logLevel: "info",
   });
   expect([milliseconds(collectGrace), milliseconds(renewAfter)]).toEqual([600_000, 120_000]);
@@ -34,6 +37,13 @@ it.each<[Record<string, string>, Partial<Settings>]>([
   [{ POD_NAMESPACE: "a" }, { ownNamespace: "a" }],
   [{ POD_NAMESPACE: "a".repeat(63) }, { ownNamespace: "a".repeat(63) }],
   [{ LOG_LEVEL: "silent" }, { logLevel: "silent" }],
+  [{ NAMESPACES: "team-a" }, { namespaces: ["team-a"] }],
+  [{ NAMESPACES: "team-a, team-b" }, { namespaces: ["team-a", "team-b"] }],
+  [{ NAMESPACES: "" }, { namespaces: [] }],
+  [{ RETIRE_ORPHANS: "" }, { retireOrphans: [] }],
+  [{ RETIRE_ORPHANS: "helm" }, { retireOrphans: ["helm"] }],
+  [{ RETIRE_ORPHANS: "helm,flux,argocd" }, { retireOrphans: ["helm", "flux", "argocd"] }],
+  [{ OIDC_AUDIENCE: "a", OIDC_SUBJECTS: "x,y" }, { callers: { audience: "a", subjects: ["x", "y"] } }],
 ])("%j -> %j", (environment, expected) => {
   expect(readSettings(environment)).toMatchObject(expected);
 });
@@ -94,6 +104,12 @@ describe("a bad value -> which variable, what it holds and what it may hold", ()
     ["POD_NAMESPACE", "Upper", "a namespace name"],
     ["POD_NAMESPACE", "-a", "a namespace name"],
     ["POD_NAMESPACE", "a".repeat(64), "a namespace name"],
+    ["NAMESPACES", "Upper", "namespace names with commas between them"],
+    ["NAMESPACES", "a,,b", "namespace names with commas between them"],
+    ["RETIRE_ORPHANS", "all", "some of helm, flux, argocd, with commas between them"],
+    ["RETIRE_ORPHANS", "helm,", "some of helm, flux, argocd, with commas between them"],
+    ["OIDC_SUBJECTS", "x", "set only together with OIDC_AUDIENCE"],
+    ["OIDC_AUDIENCE", "x", "set only together with OIDC_SUBJECTS, which names whose tokens are taken"],
     ["LOG_LEVEL", "verbose", "one of trace, debug, info, warn, error, fatal, silent"],
     ["LOG_LEVEL", "", "one of trace, debug, info, warn, error, fatal, silent"],
   ])("%s=%j", (name, value, allowed) => {
