@@ -6,6 +6,6 @@ import { release } from "./release/run.ts";
 
 await runProgram(async () => {
   const scope = readScope(process.argv.slice(2));
-  const cluster = await connect(readSettings(process.env));
-  await release(cluster, scope, (line) => process.stdout.write(`${line}\n`));
+  const settings = readSettings(process.env);
+  await release(await connect(settings), settings, scope, (line) => process.stdout.write(`${line}\n`));
 });

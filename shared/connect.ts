@@ -1,16 +1,18 @@
 import type { Cluster } from "./cluster.ts";
 import { dryRun } from "./dry-run.ts";
+import { inNamespaces } from "./in-namespaces.ts";
 import type { Settings } from "./settings.ts";
 
 /**
- * The cluster that the settings name: a snapshot folder, a kubeconfig, or the one we run in. With DRY_RUN it takes no
- * writes.
+ * The cluster that the settings name: a snapshot folder, a kubeconfig, or the one we run in. With NAMESPACES only these
+ * are seen of it, with DRY_RUN it takes no writes.
  *
  * Throws an InputError when a snapshot or a kubeconfig cannot be read, or none is named outside a cluster.
  */
 export async function connect(settings: Settings): Promise<Cluster> {
   const cluster = settings.snapshot === undefined ? await live(settings) : await snapshot(settings.snapshot, settings);
-  return settings.dryRun ? dryRun(cluster) : cluster;
+  const seen = inNamespaces(cluster, settings);
+  return settings.dryRun ? dryRun(seen) : seen;
 }
 
 // Each way to a cluster loads only what it needs: the client library is most of a function's start-up time.

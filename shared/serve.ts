@@ -4,6 +4,7 @@ import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { type Change, readChange } from "./change.ts";
 import type { Context, Handle } from "./context.ts";
+import { isLookedAt } from "./in-namespaces.ts";
 import { InputError } from "./input-error.ts";
 import { replyTo } from "./reply.ts";
 
@@ -35,6 +36,9 @@ export function createApp(name: string, handle: Handle, context: Context): Hono 
       if (!(error instanceof InputError)) throw error;
       log.warn({ reason: error.message }, "event refused");
       return c.text(`${error.message}\n`, 400);
+    }
+    if (change.type === "object" && !isLookedAt(change.object.metadata.namespace ?? "", settings)) {
+      return c.body(null, 204);
     }
     const outcome = await handle(context, change).catch((error: unknown) => {
       // Hono hands only Errors to onError.

@@ -1,9 +1,11 @@
 import { BARE_METAL_HOST } from "../../functions/rewrite-urls/hosts.ts";
 import { readRules } from "../../functions/rewrite-urls/rules-file.ts";
 import { connect } from "../../shared/connect.ts";
-import { gatherFacts } from "../../shared/facts.ts";
+import { type Facts, gatherFacts } from "../../shared/facts.ts";
+import { isLookedAt } from "../../shared/in-namespaces.ts";
 import type { GroupKind } from "../../shared/object.ts";
 import { FOREIGN_TARGETS } from "../../shared/references.ts";
+import type { Settings } from "../../shared/settings.ts";
 import { withSample } from "../sample.ts";
 import { planAdoptions } from "./adoptions.ts";
 import { planTemplates } from "./decisions.ts";
@@ -29,7 +31,7 @@ export async function plan(
   const { settings, now, json } = options;
   const rules = settings.rewriteRules === undefined ? undefined : await readRules(settings.rewriteRules);
   const cluster = await connect({ ...settings, dryRun: true });
-  const facts = await gatherFacts(cluster, [...FOREIGN_TARGETS, BARE_METAL_HOST]);
+  const facts = seenOf(await gatherFacts(cluster, [...FOREIGN_TARGETS, BARE_METAL_HOST]), settings);
   const { served } = await cluster.discover();
   const definitions = await cluster.list(DEFINITIONS, { metadataOnly: true });
   const terms = { now, collectGrace: settings.collectGrace, renewAfter: settings.renewAfter };
@@ -42,4 +44,10 @@ export async function plan(
   const planned = [...planTemplates(facts, terms), ...rewrites, ...adoptions];
   const unmoved = unmovedTemplates(facts.graph, facts.needed, kindsThatMove(definitions, served));
   return json ? JSON.stringify(documentOf(planned, facts, unmoved), null, 2) : printed(planned, facts, unmoved);
+}
+
+/** What stands in a namespace that is not looked at is not missing. */
+function seenOf(facts: Facts, settings: Settings): Facts {
+  const missing = () => facts.graph.missing().filter(({ target }) => isLookedAt(target.namespace, settings));
+  return { ...facts, graph: { ...facts.graph, missing } };
 }

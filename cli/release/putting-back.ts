@@ -7,14 +7,21 @@ const WOULD_PUT_BACK: readonly GroupKind[] = [
   { group: "admissionregistration.k8s.io", kind: "MutatingAdmissionPolicy" },
 ];
 
-/** Our Triggers and admission policies that still stand: they would put released holds back. */
-export async function whatPutsBack(cluster: Cluster): Promise<readonly string[]> {
+/**
+ * Our Triggers and admission policies that still stand: they would put released holds back. `ownNamespace` is looked at
+ * too where NAMESPACES does not name it.
+ */
+export async function whatPutsBack(cluster: Cluster, ownNamespace: string): Promise<readonly string[]> {
   const standing = await Promise.all(
-    WOULD_PUT_BACK.map((kind) => cluster.list(kind, { label: PART_OF, metadataOnly: true })),
+    WOULD_PUT_BACK.flatMap((kind) => [
+      cluster.list(kind, { label: PART_OF, metadataOnly: true }),
+      cluster.list(kind, { label: PART_OF, metadataOnly: true, namespace: ownNamespace }),
+    ]),
   );
-  return standing
+  const named = standing
     .flat()
     .filter(({ metadata }) => metadata.labels?.[PART_OF] === "capi-caretaker")
     .map(keyOf)
     .map(({ kind, namespace, name }) => `${kind} ${namespace === "" ? name : `${namespace}/${name}`}`);
+  return [...new Set(named)];
 }

@@ -5,6 +5,7 @@ import { CONTROL_PLANE, CORE, isTemplateKind } from "../../shared/kinds.ts";
 import { type GroupKind, isTerminating, type KubeObject, keyOf, keyText } from "../../shared/object.ts";
 import { clustersOf } from "../../shared/owning-clusters.ts";
 import { onObject } from "../../shared/retry.ts";
+import type { Settings } from "../../shared/settings.ts";
 import { releasePatch } from "./decide.ts";
 import type { Scope } from "./options.ts";
 import { whatPutsBack } from "./putting-back.ts";
@@ -16,8 +17,13 @@ import { whatPutsBack } from "./putting-back.ts";
  * Throws an InputError while something of ours still stands that would put the holds back; a ClusterError where the
  * cluster cannot be asked, with what was released up to then released.
  */
-export async function release(cluster: Cluster, scope: Scope, write: (line: string) => void): Promise<void> {
-  const standing = await whatPutsBack(cluster);
+export async function release(
+  cluster: Cluster,
+  { ownNamespace }: Pick<Settings, "ownNamespace">,
+  scope: Scope,
+  write: (line: string) => void,
+): Promise<void> {
+  const standing = await whatPutsBack(cluster, ownNamespace);
   if (standing.length > 0) {
     throw new InputError(`these would put the holds back, delete them first: ${standing.join(", ")}`);
   }

@@ -1,6 +1,7 @@
 import { type Context, type Handle, NOTHING, type Outcome } from "../../shared/context.ts";
 import { findCopy, listCopies } from "../../shared/copies.ts";
 import { gatherFacts } from "../../shared/facts.ts";
+import { isLookedAt } from "../../shared/in-namespaces.ts";
 import { isTemplateKind } from "../../shared/kinds.ts";
 import { isOptedOut, isRetired, RETIRED_LABEL } from "../../shared/marks.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
@@ -19,6 +20,7 @@ export const handle: Handle = async (context, change) => {
   const freed = freesTemplates(change, context.now()) ? await retiredOnes(context, change.object) : [];
   const keys = [...freed];
   for (const key of templatesNamed(change.object)) {
+    if (!isLookedAt(key.namespace, context.settings)) continue;
     const live = await context.cluster.get(key);
     if (live === undefined || lacksManagedFields(live)) {
       tally.done(await tally.try(keyText(key), async () => finish(context, await findCopy(context, key))));

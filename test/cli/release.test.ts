@@ -26,7 +26,7 @@ const going = held(terminating(metal3MachineTemplate("going")));
 async function released(objects: Parameters<typeof bench>[0], ...args: readonly string[]) {
   const b = bench(objects);
   const lines: string[] = [];
-  await release(b.cluster, readScope(args), (line) => lines.push(line));
+  await release(b.cluster, b.context.settings, readScope(args), (line) => lines.push(line));
   return { b, lines };
 }
 
@@ -51,7 +51,7 @@ test("a Terminating template that only the hold kept -> gone, and named where it
 test("run a second time -> nothing to do", async () => {
   const { b } = await released([mgmt, held(live)], "--all");
   const before = b.changes.length;
-  await release(b.cluster, { of: "all" }, () => undefined);
+  await release(b.cluster, b.context.settings, { of: "all" }, () => undefined);
   expect(b.changes.length).toBe(before);
 });
 
@@ -75,7 +75,9 @@ test.each([
 ])("%s still stands -> refused, nothing released", async (_, standing) => {
   const ours = labelled(standing, { "app.kubernetes.io/part-of": "capi-caretaker" });
   const b = bench([held(live), ours]);
-  await expect(release(b.cluster, { of: "all" }, () => undefined)).rejects.toThrow(standing.metadata.name);
+  await expect(release(b.cluster, b.context.settings, { of: "all" }, () => undefined)).rejects.toThrow(
+    standing.metadata.name,
+  );
   expect(b.changes).toEqual([]);
 });
 
