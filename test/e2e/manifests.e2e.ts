@@ -1,28 +1,21 @@
-import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { canRefer } from "../../shared/kinds.ts";
-import { COMPONENTS, KNATIVE, kustomizations, type Manifest, parseManifests } from "../knative/manifests.ts";
-import { FUNCTIONS, neededGrants } from "../knative/needs.ts";
+import { COMPONENTS, kustomizations, type Manifest } from "../knative/manifests.ts";
+import { FUNCTIONS } from "../knative/needs.ts";
 import { kindsOf, pluralOf } from "../knative/providers.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
 import { type Crd, readCrds } from "./harness/crd-files.ts";
 import { capiCrds, installCrds, providerCrds } from "./harness/crds.ts";
+import { kustomized } from "./harness/kustomize.ts";
 import { type KubeObject, valueAt } from "./harness/objects.ts";
-import { binary, builtCrdsFolder } from "./harness/paths.ts";
-import { freePort } from "./harness/ports.ts";
-import { startProcess } from "./harness/process.ts";
+import { builtCrdsFolder } from "./harness/paths.ts";
 import { eventually } from "./harness/wait.ts";
+import { grantsWith, mayDo } from "./scenario/rights.ts";
 
 const overlays = kustomizations("overlays").map((folder) => folder.replace("overlays/", ""));
 const home = "capi-caretaker";
 let controlPlane: ControlPlane;
-
-/** What kustomize itself makes of a folder below knative/. Throws with its message where it makes nothing. */
-function built(folder: string): readonly Manifest[] {
-  const options = { encoding: "utf8", maxBuffer: 16 * 1024 * 1024 } as const;
-  return parseManifests(execFileSync(binary("kustomize"), ["build", join(KNATIVE, folder)], options));
-}
 
 /** Knative's own schemas; the webhook that would convert one of them is not there. */
 function knativeCrds(): Crd[] {
@@ -49,23 +42,6 @@ async function objections(object: Manifest): Promise<readonly string[]> {
   return status === 200 || status === 201 ? [] : [`${object.kind} ${object.metadata.name}: ${status} ${body}`];
 }
 
-async function mayDo(account: string, grant: string, namespace: string): Promise<boolean> {
-  const [, verb, group, resource, name] = /^(\S+) ([^/]*)\/(\S+?)(?: named (\S+))?$/.exec(grant) ?? [];
-  const review = {
-    apiVersion: "authorization.k8s.io/v1",
-    kind: "SubjectAccessReview",
-    spec: {
-      user: `system:serviceaccount:${home}:${account}`,
-      groups: ["system:serviceaccounts", `system:serviceaccounts:${home}`, "system:authenticated"],
-      resourceAttributes: { verb, group, resource, namespace, name },
-    },
-  };
-  const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-  const { status, body } = await controlPlane.api.raw({ method: "POST", path, body: JSON.stringify(review) });
-  if (status !== 201) throw new Error(`${grant} cannot be reviewed: ${status} ${body}`);
-  return valueAt(JSON.parse(body), "status", "allowed") === true;
-}
-
 /** Where a grant has to hold and, for one in the own namespace, where it must not. */
 function placesOf(grant: string): { bare: string; holds: string; ends: string | undefined } {
   const bare = grant.replace(" in own namespace", "");
@@ -75,19 +51,6 @@ function placesOf(grant: string): { bare: string; holds: string; ends: string | 
 beforeAll(async () => {
   controlPlane = await startControlPlane();
   await installCrds(controlPlane.api, knativeCrds());
-  // The harness runs without the controller that adds rules to roles by label.
-  await startProcess({
-    name: "aggregation",
-    command: binary("kube-controller-manager"),
-    args: [
-      `--kubeconfig=${controlPlane.kubeconfig}`,
-      "--controllers=clusterrole-aggregation-controller",
-      "--leader-elect=false",
-      "--bind-address=127.0.0.1",
-      `--secure-port=${await freePort()}`,
-      `--cert-dir=${join(controlPlane.folder, "aggregation")}`,
-    ],
-  });
   for (const name of [home, "team-a"]) {
     await controlPlane.api.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   }
@@ -95,14 +58,14 @@ beforeAll(async () => {
 
 describe("kustomize build, seen by the API server", () => {
   test.each(overlays)("overlay %s -> every object is accepted", async (overlay) => {
-    const all = await Promise.all(built(`overlays/${overlay}`).map(objections));
+    const all = await Promise.all(kustomized(`overlays/${overlay}`).map(objections));
     expect(all.flat()).toEqual([]);
   });
 
   test("every component in turn -> every object is accepted", async () => {
     const seen = new Map<string, Manifest>();
     for (const component of COMPONENTS) {
-      for (const object of built(component))
+      for (const object of kustomized(component))
         seen.set(`${component.replace(/-v\w+$/, "")} ${JSON.stringify(object)}`, object);
     }
     const all = await Promise.all([...seen.values()].map(objections));
@@ -110,7 +73,7 @@ describe("kustomize build, seen by the API server", () => {
   });
 
   test("an object with a field that is none -> is refused", async () => {
-    const [broker] = built("overlays/minimal").filter(({ kind }) => kind === "Broker");
+    const [broker] = kustomized("overlays/minimal").filter(({ kind }) => kind === "Broker");
     expect(broker).toBeDefined();
     const broken = { ...broker, spec: { delivrey: {} } } as unknown as Manifest;
     expect(await objections(broken)).toEqual([expect.stringContaining("delivrey")]);
@@ -118,7 +81,7 @@ describe("kustomize build, seen by the API server", () => {
 });
 
 describe("what the overlays change", () => {
-  const of = (folder: string, kind: string) => built(folder).filter((one) => one.kind === kind);
+  const of = (folder: string, kind: string) => kustomized(folder).filter((one) => one.kind === kind);
   const services = (folder: string) =>
     of(folder, "Service").map((one) => valueAt(one, "spec", "template", "spec", "containers", 0, "env"));
 
@@ -157,7 +120,7 @@ describe("what the overlays change", () => {
   });
 
   test("tenant -> nothing of capi-caretaker's own namespace is left, and only facts without a namespace are bound to the cluster", () => {
-    expect(JSON.stringify(built("overlays/tenant")).match(/"(namespace|value)":"capi-caretaker"/g)).toBeNull();
+    expect(JSON.stringify(kustomized("overlays/tenant")).match(/"(namespace|value)":"capi-caretaker"/g)).toBeNull();
     const bound = of("overlays/tenant", "ClusterRoleBinding").map(({ metadata }) => metadata.name);
     expect(bound.toSorted()).toEqual(["capi-version", "kinds", "namespaces"].map((name) => `${home}:${name}:team-a`));
     const selectors = of("overlays/tenant", "ApiServerSource").map((one) => valueAt(one, "spec", "namespaceSelector"));
@@ -167,17 +130,12 @@ describe("what the overlays change", () => {
 
 test("minimal, applied -> a function may do what it needs, where it needs it, and reads no secret", async () => {
   const { api } = controlPlane;
-  for (const object of built("overlays/minimal")) await api.apply(object as KubeObject);
-  const provided = kindsOf("core", "kubeadm", "metal3").map((kind) => `${kind.group}/${pluralOf(kind)}`);
-  const others = kindsOf()
-    .map((kind) => `${kind.group}/${pluralOf(kind)}`)
-    .filter((one) => !provided.includes(one));
+  for (const object of kustomized("overlays/minimal")) await api.apply(object as KubeObject);
   for (const name of FUNCTIONS) {
-    const needed = neededGrants(name)
-      .map(placesOf)
-      .filter(({ bare }) => !others.some((one) => bare.includes(one)));
+    const account = { namespace: home, name };
+    const needed = grantsWith(name, "core", "kubeadm", "metal3").map(placesOf);
     await eventually(`the rules of ${name} to be added up`, async () => {
-      return (await Promise.all(needed.map(({ bare, holds }) => mayDo(name, bare, holds)))).every(Boolean);
+      return (await Promise.all(needed.map(({ bare, holds }) => mayDo(api, account, bare, holds)))).every(Boolean);
     });
     const denied = [
       ...["get", "list", "watch"].map((verb) => ({ grant: `${verb} /secrets`, at: home })),
@@ -187,7 +145,7 @@ test("minimal, applied -> a function may do what it needs, where it needs it, an
       { grant: "patch metal3.io/baremetalhosts", at: "elsewhere" },
     ];
     const allowed = await Promise.all(
-      denied.map(async ({ grant, at }) => ((await mayDo(name, grant, at)) ? [grant] : [])),
+      denied.map(async ({ grant, at }) => ((await mayDo(api, account, grant, at)) ? [grant] : [])),
     );
     expect([name, ...allowed.flat()]).toEqual([name]);
   }

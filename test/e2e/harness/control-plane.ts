@@ -14,7 +14,7 @@ import { runFolder } from "./run-folder.ts";
 export interface ControlPlaneOptions extends ApiServerOptions {
   /** Part of its folder and log names; must differ between two control planes of one test file. "main" by default. */
   name?: string;
-  /** Garbage collection by owner, deletion of namespaces, service accounts; on by default. */
+  /** Garbage collection by owner, deletion of namespaces, service accounts, rules added to roles by label; on by default. */
   controllerManager?: boolean;
   /** Folder with the data of a stopped etcd to begin with. */
   seed?: string;
@@ -48,13 +48,17 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
+const controllers = ["garbage-collector", "namespace", "serviceaccount", "clusterrole-aggregation"].map(
+  (name) => `${name}-controller`,
+);
+
 async function startControllerManager(name: string, kubeconfig: string, folder: string): Promise<Child> {
   return startProcess({
     name: `${name}-controller-manager`,
     command: binary("kube-controller-manager"),
     args: [
       `--kubeconfig=${kubeconfig}`,
-      "--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller",
+      `--controllers=${controllers.join(",")}`,
       "--leader-elect=false",
       "--bind-address=127.0.0.1",
       `--secure-port=${await freePort()}`,
