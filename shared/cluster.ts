@@ -7,9 +7,17 @@ export interface ServedKind extends GroupKind {
   readonly namespaced: boolean;
 }
 
+/** A kind at one of the versions that serve it. */
+export interface KindVersion {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
 export interface Discovery {
   /** Every served kind, once, at its preferred version. */
   readonly served: readonly ServedKind[];
+  /** Every served kind outside the core group, at each of its versions; those of one kind in the order of preference. */
+  readonly versions: readonly KindVersion[];
   /** Kinds that exist (their CustomResourceDefinition does) but are served under no version: their objects are hidden. */
   readonly hidden: readonly { readonly group: string; readonly plural: string }[];
 }

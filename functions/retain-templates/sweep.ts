@@ -6,17 +6,19 @@ import { createTally, type Tally } from "../../shared/tally.ts";
 import { decide } from "./decide.ts";
 import { hold } from "./hold.ts";
 import { unfinishedRestores } from "./restore.ts";
+import { warnOfUnserved } from "./warn-unserved.ts";
 
 /**
- * Finishes what was cut short, then looks at every template once, one list per kind, metadata alone. What fails does not stop the rest.
+ * Finishes what was cut short, looks at every template once, one list per kind, metadata alone, and warns of event
+ * sources that watch what is not served. What fails does not stop the rest.
  *
  * Throws an AggregateError at the end when anything failed.
  */
 export async function sweep(context: Context): Promise<Outcome> {
   const tally = createTally(context.log);
   for (const [key, finish] of await unfinishedRestores(context)) tally.done(await tally.try(keyText(key), finish));
-  const { served } = await context.cluster.discover();
-  for (const kind of served.filter(isTemplateKind)) {
+  const discovery = await context.cluster.discover();
+  for (const kind of discovery.served.filter(isTemplateKind)) {
     const templates = await tally.try(groupKindText(kind), () => listOf(context, kind, tally));
     tally.count("templates", templates?.length ?? 0);
     for (const template of templates ?? []) {
@@ -24,6 +26,7 @@ export async function sweep(context: Context): Promise<Outcome> {
       tally.done(await tally.try(keyText(keyOf(template)), () => hold(context, keyOf(template), template)));
     }
   }
+  await tally.try("event sources", () => warnOfUnserved(context, discovery, tally));
   return tally.outcome();
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ClusterError, type ServedKind } from "../cluster.ts";
+import { ClusterError, type KindVersion, type ServedKind } from "../cluster.ts";
 import { jsonOf, type Request } from "./request.ts";
 
 const AGGREGATED = ["v2", "v2beta1"]
@@ -31,25 +31,37 @@ const GroupList = z.looseObject({
 });
 
 /**
- * Every resource that can be listed below `root`, each at the first version of its group that serves it, in one request.
+ * Every resource that can be listed below `root`, each at the first version of its group that serves it, and every
+ * version that does, in one request.
  *
  * @param root "/apis" for all groups, "/api" for the core group
  */
-export async function discoverKinds(request: Request, root: "/api" | "/apis"): Promise<readonly ServedKind[]> {
+export async function discoverKinds(
+  request: Request,
+  root: "/api" | "/apis",
+): Promise<{ readonly served: readonly ServedKind[]; readonly versions: readonly KindVersion[] }> {
   const answer = GroupList.safeParse(await request({ method: "GET", path: root, accept: AGGREGATED }, jsonOf));
   if (!answer.success) {
     throw new ClusterError("unavailable", "no aggregated discovery: the API server must be Kubernetes 1.27 or newer");
   }
-  const kinds = new Map<string, ServedKind>();
-  for (const { metadata, versions } of answer.data.items) {
-    const group = metadata?.name ?? "";
-    for (const { version, resources } of versions ?? []) {
-      for (const { resource: plural, responseKind, scope, verbs } of resources ?? []) {
-        const id = `${group}/${plural}`;
-        if (!responseKind || !verbs?.includes("list") || kinds.has(id)) continue;
-        kinds.set(id, { group, kind: responseKind.kind, version, plural, namespaced: scope === "Namespaced" });
-      }
-    }
+  const listable = answer.data.items.flatMap(listableIn);
+  const served = new Map<string, ServedKind>();
+  for (const one of listable) {
+    const id = `${one.group}/${one.plural}`;
+    if (!served.has(id)) served.set(id, one);
   }
-  return [...kinds.values()];
+  const versions = listable.map(({ group, version, kind }) => {
+    return { apiVersion: group === "" ? version : `${group}/${version}`, kind };
+  });
+  return { served: [...served.values()], versions };
+}
+
+function listableIn({ metadata, versions }: z.infer<typeof GroupList>["items"][number]): readonly ServedKind[] {
+  const group = metadata?.name ?? "";
+  return (versions ?? []).flatMap(({ version, resources }) =>
+    (resources ?? []).flatMap(({ resource: plural, responseKind, scope, verbs }) => {
+      if (!responseKind || !verbs?.includes("list")) return [];
+      return [{ group, kind: responseKind.kind, version, plural, namespaced: scope === "Namespaced" }];
+    }),
+  );
 }

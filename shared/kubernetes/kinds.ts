@@ -39,23 +39,23 @@ export interface Kinds {
 
 export function createKinds(request: Request): Kinds {
   const known = new Map<string, ServedKind>();
-  const read = async (root: "/api" | "/apis"): Promise<readonly ServedKind[]> => {
-    const served = await discoverKinds(request, root);
+  const read = async (root: "/api" | "/apis") => {
+    const { served, versions } = await discoverKinds(request, root);
     // The kinds of the core group never go.
     for (const [id, { group }] of known) if (group !== "" && root === "/apis") known.delete(id);
     for (const kind of served.toReversed()) known.set(groupKindText(kind), kind);
-    return served;
+    return { served, versions };
   };
   for (const kind of CORE_KINDS) known.set(groupKindText(kind), kind);
 
   const discover = async (): Promise<Discovery> => {
-    const [served, definitions] = await Promise.all([
+    const [{ served, versions }, definitions] = await Promise.all([
       read("/apis"),
       listObjects(request, DEFINITION, { metadataOnly: true }),
     ]);
     const isServed = new Set(served.map(({ plural, group }) => `${plural}.${group}`));
     const hidden = definitions.map(({ metadata }) => metadata.name).filter((name) => !isServed.has(name));
-    return { served: [...CORE_KINDS, ...served], hidden: hidden.map(splitDefinitionName) };
+    return { served: [...CORE_KINDS, ...served], versions, hidden: hidden.map(splitDefinitionName) };
   };
   const findAnew = async (kind: GroupKind): Promise<ServedKind | undefined> => {
     const id = groupKindText(kind);

@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { type Cluster, ClusterError, type Discovery, type EventRecord, type MergePatch } from "../cluster.ts";
+import {
+  type Cluster,
+  ClusterError,
+  type Discovery,
+  type EventRecord,
+  type KindVersion,
+  type MergePatch,
+} from "../cluster.ts";
 import { canRefer, NAMESPACE } from "../kinds.ts";
 import { type GroupKind, groupKindText, isTerminating, KubeObject, keyOf, keyText, type ObjectKey } from "../object.ts";
 import { mergePatch } from "./merge-patch.ts";
@@ -28,14 +35,19 @@ export function snapshotCluster(objects: readonly KubeObject[], options: Snapsho
   const events = new Map<string, EventRecord>();
   // A kind once seen stays served, as its CustomResourceDefinition would stay.
   const kinds = new Map<string, Discovery["served"][number]>();
-  const learn = (object: KubeObject) => kinds.set(groupKindText(keyOf(object)), servedAs(object));
+  const versions = new Map<string, KindVersion>();
+  const learn = (object: KubeObject) => {
+    const { apiVersion, kind } = object;
+    kinds.set(groupKindText(keyOf(object)), servedAs(object));
+    if (apiVersion.includes("/")) versions.set(`${apiVersion} ${kind}`, { apiVersion, kind });
+  };
   for (const object of store.all()) learn(object);
 
   return {
     onChange: store.onChange,
     events: () => [...events.values()],
     all: store.all,
-    discover: async () => ({ served: [...kinds.values()], hidden: [] }),
+    discover: async () => ({ served: [...kinds.values()], versions: [...versions.values()], hidden: [] }),
     get: async (key) => structuredClone(store.get(key)),
     exists: async (key) => store.get(key) !== undefined,
     async list({ group, kind }: GroupKind, { label, namespace } = {}) {

@@ -298,8 +298,8 @@ describe("what cannot be read", () => {
     const b = bench([mgmt, going], {}, (inner) => ({
       ...inner,
       async discover() {
-        const { served } = await inner.discover();
-        return { served, hidden: [{ group: "cluster.x-k8s.io", plural: "machinesets" }] };
+        const discovery = await inner.discover();
+        return { ...discovery, hidden: [{ group: "cluster.x-k8s.io", plural: "machinesets" }] };
       },
     }));
     const { counts } = await b.sweep(collect);

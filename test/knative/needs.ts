@@ -20,6 +20,8 @@ export interface Uses {
   readonly events?: Verbs;
   /** Of ConfigMaps, in the namespace it runs in. */
   readonly copies?: Verbs;
+  /** Of ApiServerSources, in the namespace it runs in. */
+  readonly sources?: Verbs;
   /** Of the one definition that tells the version of Cluster API. */
   readonly machineDefinition?: Verbs;
   /** Of single kinds. */
@@ -56,6 +58,7 @@ export const USES: Readonly<Record<FunctionName, Uses>> = {
     definitions: ["list"],
     events: ["create"],
     copies: COPIES,
+    sources: ["list"],
   },
   "rewrite-urls": {
     everything: ["list"],
@@ -97,7 +100,7 @@ export interface Need {
 
 /** What a function needs, with all providers there are. */
 export function needsOf(name: FunctionName): readonly Need[] {
-  const { everything, templates, owners, namespaces, definitions, events, copies, kinds = [] } = USES[name];
+  const { everything, templates, owners, namespaces, definitions, events, copies, sources, kinds = [] } = USES[name];
   const need = (what: string, verbs: Verbs = [], of: readonly GroupKind[], where = ""): readonly Need[] =>
     verbs.map((verb) => ({
       what: `${verb} ${what}`,
@@ -114,6 +117,7 @@ export function needsOf(name: FunctionName): readonly Need[] {
     ...need("definitions", definitions, definition),
     ...need("Events", events, some("events.k8s.io", "Event")),
     ...need("copies", copies, some("", "ConfigMap"), " in own namespace"),
+    ...need("event sources", sources, some("sources.knative.dev", "ApiServerSource"), " in own namespace"),
     ...kinds.flatMap(([group, names, verbs]) => need(names.join(" or "), verbs, some(group, ...names))),
     ...need("the definition of Machines", USES[name].machineDefinition, definition, " named machines.cluster.x-k8s.io"),
   ];

@@ -105,9 +105,9 @@ describe("what is seen", () => {
         return inner.list(kind, options);
       };
       const discover = async () => {
-        const { served, hidden } = await inner.discover();
+        const { served, ...rest } = await inner.discover();
         const machines = { group: INFRASTRUCTURE, kind: "Metal3Machine", version: "v1", plural: "x", namespaced: true };
-        return { served: [...served, machines], hidden };
+        return { served: [...served, machines], ...rest };
       };
       return inNamespaces({ ...inner, discover, list }, { namespaces: homes, ownNamespace: "team-a" });
     });

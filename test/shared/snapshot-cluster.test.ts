@@ -89,6 +89,16 @@ describe("reading", () => {
     expect(served.find(({ kind }) => kind === "Machine")).toMatchObject({ version: "v1beta1", namespaced: true });
   });
 
+  it("discovers every version that an object is at", async () => {
+    const { cluster } = clusterOf(template, machine("m"), machine("n", { version: "v1beta2" }));
+    const { versions } = await cluster.discover();
+    expect(versions.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`)).toEqual([
+      "infrastructure.cluster.x-k8s.io/v1beta1 Metal3MachineTemplate",
+      "cluster.x-k8s.io/v1beta1 Machine",
+      "cluster.x-k8s.io/v1beta2 Machine",
+    ]);
+  });
+
   it("learns kinds that are created later", async () => {
     const { cluster } = clusterOf(template);
     await cluster.create(object("FooMachine.infrastructure.cluster.x-k8s.io/v1", "m"));

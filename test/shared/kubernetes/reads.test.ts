@@ -28,7 +28,7 @@ describe("discovery", () => {
             { group: "example", version: "v1", kind: "Wide", plural: "wides", scope: "Cluster" },
           ),
     );
-    const { served, hidden } = await (await clusterOn(api)).discover();
+    const { served, versions, hidden } = await (await clusterOn(api)).discover();
     expect(served.filter(({ group }) => group !== "")).toEqual([
       { group: CORE, version: "v1beta2", kind: "Cluster", plural: "clusters", namespaced: true },
       { group: CORE, version: "v1beta1", kind: "Machine", plural: "machines", namespaced: true },
@@ -38,6 +38,12 @@ describe("discovery", () => {
       "Namespace",
       "ConfigMap",
       "Secret",
+    ]);
+    expect(versions.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`)).toEqual([
+      `${CORE}/v1beta2 Cluster`,
+      `${CORE}/v1beta1 Cluster`,
+      `${CORE}/v1beta1 Machine`,
+      "example/v1 Wide",
     ]);
     expect(hidden).toEqual([
       { group: CORE, plural: "old" },
