@@ -51,17 +51,20 @@ export interface Warning {
   readonly note: string;
 }
 
-/** One warning for each source and version, however many kinds of it are watched. */
+/**
+ * One warning for each source and version, however many kinds of it are watched. Where the whole version is gone, the
+ * one that any of its kinds is served at speaks for all of them.
+ */
 export function warningsFrom(unserved: readonly Unserved[]): readonly Warning[] {
-  const alike = Map.groupBy(unserved, (one) =>
-    [keyText(keyOf(one.source)), one.apiVersion, one.because, ...one.servedAt].join(" "),
-  );
-  return [...alike.values()].flatMap(([first, ...rest]) => {
-    if (first === undefined) return [];
-    const kinds = [first, ...rest].map(({ kind }) => kind).join(", ");
-    return [
-      { source: first.source, note: `${first.apiVersion} is watched and not served: ${kinds}. ${remedyFor(first)}` },
-    ];
+  const alike = Map.groupBy(unserved, ({ source, apiVersion, because, servedAt }) => {
+    return [keyText(keyOf(source)), apiVersion, because, ...(because === "kind-gone" ? servedAt : [])].join(" ");
+  });
+  return [...alike.values()].flatMap((all) => {
+    const telling = all.find(({ servedAt }) => servedAt.length > 0) ?? all[0];
+    if (telling === undefined) return [];
+    const { source, apiVersion } = telling;
+    const kinds = all.map(({ kind }) => kind).join(", ");
+    return [{ source, note: `${apiVersion} is watched and not served: ${kinds}. ${remedyFor(telling)}` }];
   });
 }
 

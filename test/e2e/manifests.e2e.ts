@@ -1,27 +1,18 @@
-import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { canRefer } from "../../shared/kinds.ts";
 import { COMPONENTS, kustomizations, type Manifest } from "../knative/manifests.ts";
 import { FUNCTIONS } from "../knative/needs.ts";
 import { kindsOf, pluralOf } from "../knative/providers.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
-import { type Crd, readCrds } from "./harness/crd-files.ts";
-import { capiCrds, installCrds, providerCrds } from "./harness/crds.ts";
+import { capiCrds, installCrds, knativeCrds, providerCrds } from "./harness/crds.ts";
 import { kustomized } from "./harness/kustomize.ts";
 import { type KubeObject, valueAt } from "./harness/objects.ts";
-import { builtCrdsFolder } from "./harness/paths.ts";
 import { eventually } from "./harness/wait.ts";
 import { grantsWith, mayDo } from "./scenario/rights.ts";
 
 const overlays = kustomizations("overlays").map((folder) => folder.replace("overlays/", ""));
 const home = "capi-caretaker";
 let controlPlane: ControlPlane;
-
-/** Knative's own schemas; the webhook that would convert one of them is not there. */
-function knativeCrds(): Crd[] {
-  const crds = ["knative", "serving"].flatMap((part) => readCrds(join(builtCrdsFolder, part)));
-  return crds.map(({ spec: { conversion: _, ...spec }, ...crd }) => ({ ...crd, spec }));
-}
 
 /** The path of an object, with the plural that the definitions or Kubernetes itself have for it. */
 function pathOf({ apiVersion, kind, metadata: { namespace, name } }: Manifest): string {

@@ -4,10 +4,11 @@ import { kindsOf } from "../knative/providers.ts";
 import { requestsSince } from "./harness/audit.ts";
 import { type Answer, postCloudEvent } from "./harness/cloud-event.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
-import { capiCrds, installCrds, providerCrds } from "./harness/crds.ts";
+import { capiCrds, installCrds, knativeCrds, providerCrds } from "./harness/crds.ts";
 import type { ServedFunction } from "./harness/functions.ts";
+import { kustomized } from "./harness/kustomize.ts";
 import { metal3Machine, metal3MachineTemplate } from "./harness/metal3-objects.ts";
-import { type KubeObject, refOf } from "./harness/objects.ts";
+import { type KubeObject, refOf, valueAt } from "./harness/objects.ts";
 import { metal3Version, sweepOf } from "./scenario/caretakers.ts";
 import { resourceEvent } from "./scenario/events.ts";
 import { isHeld, retiredAt, untilGone } from "./scenario/marks.ts";
@@ -129,6 +130,30 @@ test("templates of another namespace -> an event is answered 204 and asks for no
   await sweepOf(collect);
   expect(askedSince(since).length).toBeGreaterThan(0);
   expect(await Promise.all([used, spent].map(live))).toEqual(before);
+  expect(refusedSince(installed)).toEqual([]);
+});
+
+test("a version that a source watches is not served -> the sweep warns on that source, and of no other; nothing is refused", async () => {
+  const { api } = controlPlane;
+  await installCrds(
+    api,
+    knativeCrds().filter(({ spec }) => spec.names.kind === "ApiServerSource"),
+  );
+  const { namespace } = tenant;
+  const sources = (folder: string) =>
+    kustomized(folder).filter(({ kind }) => kind === "ApiServerSource") as KubeObject[];
+  for (const source of sources("overlays/tenant")) await api.apply(source);
+  expect((await sweepOf(retain)).reply?.data).not.toHaveProperty(["counts", "unserved-versions"]);
+
+  const [stale] = sources("components/core-v1beta1");
+  if (stale === undefined) throw new Error("no source");
+  await api.apply({ ...stale, metadata: { ...stale.metadata, name: "stale", namespace } });
+  expect((await sweepOf(retain)).reply?.data).toMatchObject({ counts: { "unserved-versions": 7 } });
+  const events = await api.list({ apiVersion: "events.k8s.io/v1", kind: "Event", namespace });
+  const warnings = events.filter(({ reason }) => reason === "WatchedVersionNotServed");
+  expect(warnings.map((event) => [valueAt(event, "regarding", "name"), event.note])).toEqual([
+    ["stale", expect.stringContaining("Use the component for the version that is served: cluster.x-k8s.io/v1beta2.")],
+  ]);
   expect(refusedSince(installed)).toEqual([]);
 });
 

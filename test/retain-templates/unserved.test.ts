@@ -70,7 +70,7 @@ test.each([
 
 test("many kinds of one version -> one warning, which says what follows and what to do", () => {
   const sources = [
-    sourceOf("core", `${CORE_1} Machine`, `${CORE_1} Cluster`),
+    sourceOf("core", `${CORE_1} MachinePool`, `${CORE_1} Machine`, `${CORE_1} Cluster`),
     sourceOf("metal3", `${INFRA_1} Metal3Machine`),
     sourceOf("pools", `${CORE_2} MachinePool`),
   ];
@@ -83,7 +83,7 @@ test("many kinds of one version -> one warning, which says what follows and what
   expect(notes).toEqual([
     [
       "core",
-      `${CORE_1} is watched and not served: Machine, Cluster. ${ends} Use the component for the version that is served: ${CORE_2}.`,
+      `${CORE_1} is watched and not served: MachinePool, Machine, Cluster. ${ends} Use the component for the version that is served: ${CORE_2}.`,
     ],
     [
       "metal3",

@@ -73,6 +73,12 @@ export function providerCrds({ metal3 = "v1beta1", rke2 = "v1beta1" }: CrdOption
   ];
 }
 
+/** Knative's own schemas; the webhook that would convert one of them is not there. */
+export function knativeCrds(): Crd[] {
+  const crds = ["knative", "serving"].flatMap((part) => readCrds(join(builtCrdsFolder, part)));
+  return crds.map(({ spec: { conversion: _, ...spec }, ...crd }) => ({ ...crd, spec }));
+}
+
 /** Waits until the objects of each CustomResourceDefinition can be listed. */
 export async function untilServed(api: Api, crds: readonly Crd[]): Promise<void> {
   await Promise.all(
