@@ -100,6 +100,7 @@ test("overlays -> the ones that the issue asks for, each of them leads to the ba
   const overlays = kustomizations("overlays");
   expect(overlays.map((folder) => folder.replace("overlays/", "")).toSorted()).toEqual([
     "dry-run",
+    "hold-at-creation",
     "kafka",
     "minimal",
     "oidc",
