@@ -74,7 +74,7 @@ export function remedyFor({ because, servedAt }: Pick<Unserved, "because" | "ser
   if (best !== undefined) return `${CONSEQUENCE[because]} Use the component for the version that is served: ${best}.`;
   return because === "version-gone"
     ? `${CONSEQUENCE[because]} Take the component out, or install its provider.`
-    : "There are no such objects. Once the kind is installed, restart the source's adapter.";
+    : "No version of it is served. Once one is, restart the source's adapter.";
 }
 
 const CONSEQUENCE: Readonly<Record<Because, string>> = {

@@ -1,4 +1,7 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
+import { stringify } from "yaml";
 import { groupOf } from "../../shared/object.ts";
 import { kindsOf } from "../knative/providers.ts";
 import { requestsSince } from "./harness/audit.ts";
@@ -12,6 +15,7 @@ import { type KubeObject, refOf, valueAt } from "./harness/objects.ts";
 import { metal3Version, sweepOf } from "./scenario/caretakers.ts";
 import { resourceEvent } from "./scenario/events.ts";
 import { isHeld, retiredAt, untilGone } from "./scenario/marks.ts";
+import { imageUrlOf } from "./scenario/rewriter.ts";
 import { type Installed, installOverlay } from "./scenario/tenant.ts";
 
 const others = "team-b";
@@ -60,7 +64,8 @@ beforeAll(async () => {
   controlPlane = await startControlPlane({ audit: true });
   const { api } = controlPlane;
   // The overlay names these providers; a kind of another one could not be read, and would be said so.
-  const named = new Set(kindsOf("core", "kubeadm", "metal3").map(({ group, kind }) => `${kind}.${group}`));
+  const kinds = [...kindsOf("core", "kubeadm", "metal3"), { group: "metal3.io", kind: "BareMetalHost" }];
+  const named = new Set(kinds.map(({ group, kind }) => `${kind}.${group}`));
   const crds = [...capiCrds(), ...providerCrds()].filter(({ spec }) => named.has(`${spec.names.kind}.${spec.group}`));
   await installCrds(api, crds);
   await api.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: others } });
@@ -130,6 +135,21 @@ test("templates of another namespace -> an event is answered 204 and asks for no
   await sweepOf(collect);
   expect(askedSince(since).length).toBeGreaterThan(0);
   expect(await Promise.all([used, spent].map(live))).toEqual(before);
+  expect(refusedSince(installed)).toEqual([]);
+});
+
+test("rewrite-urls and label-machines -> sweep the tenant's namespace alone; nothing is refused", async () => {
+  const { api } = controlPlane;
+  const [from, to] = ["http://10.10.10.17/", "http://10.10.10.18/"];
+  const pictured = (namespace: string): KubeObject =>
+    metal3MachineTemplate({ namespace, name: "pictured", version: "v1beta1", imageUrl: `${from}node.qcow2` });
+  for (const namespace of [tenant.namespace, others]) await api.create(pictured(namespace));
+  const rules = join(controlPlane.folder, "rules.yaml");
+  writeFileSync(rules, stringify({ rules: [{ from, to, check: "none" }] }));
+  await sweepOf(await tenant.serve("rewrite-urls", { REWRITE_RULES: rules }));
+  expect(imageUrlOf(await live(pictured(tenant.namespace)))).toBe(`${to}node.qcow2`);
+  expect(imageUrlOf(await live(pictured(others)))).toBe(`${from}node.qcow2`);
+  await sweepOf(await tenant.serve("label-machines"));
   expect(refusedSince(installed)).toEqual([]);
 });
 

@@ -91,7 +91,7 @@ test("many kinds of one version -> one warning, which says what follows and what
     ],
     [
       "pools",
-      `${CORE_2} is watched and not served: MachinePool. There are no such objects. Once the kind is installed, restart the source's adapter.`,
+      `${CORE_2} is watched and not served: MachinePool. No version of it is served. Once one is, restart the source's adapter.`,
     ],
   ]);
 });
