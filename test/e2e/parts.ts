@@ -60,12 +60,13 @@ export const parts: readonly Part[] = [
       "broker-ingress": "knative.dev/eventing/cmd/broker/ingress",
       "broker-filter": "knative.dev/eventing/cmd/broker/filter",
       "channel-dispatcher": "knative.dev/eventing/cmd/in_memory/channel_dispatcher",
+      eventing: ".",
     },
     crds: {
       module: "knative.dev/eventing",
       folders: ["config/core/resources", "config/channels/in-memory-channel/resources"],
     },
-    coldSeconds: 135,
+    coldSeconds: 160,
   },
   { name: "kustomize", binaries: { kustomize: "sigs.k8s.io/kustomize/kustomize/v5" }, coldSeconds: 80 },
   {
