@@ -9,7 +9,7 @@ import { metal3Cluster, metal3Machine, metal3MachineTemplate } from "./harness/m
 import { type KubeObject, refOf } from "./harness/objects.ts";
 import { type Relay, startRelay } from "./harness/relay.ts";
 import { eventually } from "./harness/wait.ts";
-import { createOwnNamespace, metal3Version, sweepOf } from "./scenario/caretakers.ts";
+import { metal3Version, sweepOf } from "./scenario/caretakers.ts";
 import { type KillingProxy, startKillingProxy } from "./scenario/killing-proxy.ts";
 import { hold, isHeld, renewedAt, retiredAt, retiredLabel } from "./scenario/marks.ts";
 
@@ -151,7 +151,6 @@ async function crashAfter(nth: number, concern: Concern, { event }: Scene): Prom
 
 beforeAll(async () => {
   controlPlane = await startManagementCluster();
-  await createOwnNamespace(controlPlane);
   proxy = await startKillingProxy(controlPlane);
   source = await startRelay();
   await startAdapter(controlPlane, source.url, [{ apiVersion: metal3Version, kind: "Metal3MachineTemplate" }]);

@@ -15,7 +15,7 @@ import { runFolder } from "./harness/run-folder.ts";
 import { serviceAccountKubeconfig } from "./harness/service-account.ts";
 import { type StandIn, startStandIn } from "./harness/stand-in.ts";
 import { eventually } from "./harness/wait.ts";
-import { createOwnNamespace, metal3Version, startCaretakers, sweepOf } from "./scenario/caretakers.ts";
+import { metal3Version, startCaretakers, sweepOf } from "./scenario/caretakers.ts";
 import { hold, retiredAt, untilGone, untilHeld } from "./scenario/marks.ts";
 
 const infrastructureGroup = "infrastructure.cluster.x-k8s.io";
@@ -148,7 +148,6 @@ describe("story 19: a kind that cannot be read", () => {
     const { api } = controlPlane;
     const namespace = "unserved";
     await createNamespace(namespace);
-    await createOwnNamespace(controlPlane);
     const needed = await createTemplate(namespace, "needed");
     const clone = await createClone(namespace, "machine", needed);
     await api.delete(refOf(needed));

@@ -10,7 +10,7 @@ import { metal3Cluster, metal3DataTemplate, metal3Machine, metal3MachineTemplate
 import { type KubeObject, refOf } from "./harness/objects.ts";
 import { serviceAccountKubeconfig } from "./harness/service-account.ts";
 import { eventually } from "./harness/wait.ts";
-import { createOwnNamespace, metal3Version, sweepOf } from "./scenario/caretakers.ts";
+import { metal3Version, sweepOf } from "./scenario/caretakers.ts";
 import { resourceEvent } from "./scenario/events.ts";
 import { isHeld, retiredAt } from "./scenario/marks.ts";
 
@@ -89,7 +89,6 @@ function summary(requests: readonly Request[]): Record<string, number> {
 
 beforeAll(async () => {
   controlPlane = await startManagementCluster({ audit: true });
-  await createOwnNamespace(controlPlane);
   kubeconfig = await serviceAccountKubeconfig(controlPlane, owner);
   retain = await startFunction("retain-templates", controlPlane, { kubeconfig });
   collect = await startFunction("collect-templates", controlPlane, { kubeconfig });

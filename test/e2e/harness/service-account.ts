@@ -22,6 +22,17 @@ export async function mintToken(api: Api, namespace: string, name: string, secon
   return token;
 }
 
+/** Writes a kubeconfig with a token of an existing service account, and returns its path. */
+export async function kubeconfigFor(
+  { api, server, name: folder }: Pick<ControlPlane, "api" | "server" | "name">,
+  { namespace, name }: { namespace: string; name: string },
+): Promise<string> {
+  const token = await mintToken(api, namespace, name);
+  const { url, ca } = server;
+  const path = join(runFolder(folder), `${namespace}-${name}-kubeconfig`);
+  return writeKubeconfig(path, { url, token, ...(ca === undefined ? {} : { ca }) });
+}
+
 /**
  * Makes a service account (and its namespace), binds a ClusterRole to it, and returns the path of its kubeconfig. In the audit
  * log it is the user `system:serviceaccount:<namespace>:<name>`.
@@ -40,8 +51,5 @@ export async function serviceAccountKubeconfig(
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: clusterRole },
     subjects: [{ kind: "ServiceAccount", namespace, name }],
   });
-  const token = await mintToken(api, namespace, name);
-  const { url, ca } = controlPlane.server;
-  const path = join(runFolder(controlPlane.name), `${namespace}-${name}-kubeconfig`);
-  return writeKubeconfig(path, { url, token, ...(ca === undefined ? {} : { ca }) });
+  return kubeconfigFor(controlPlane, { namespace, name });
 }

@@ -3,7 +3,7 @@ import { bootstrapVersion, controlPlaneVersion, coreVersion } from "../harness/c
 import type { ControlPlane } from "../harness/control-plane.ts";
 import { startFunction } from "../harness/functions.ts";
 import { type Filter, type Relay, startRelay } from "../harness/relay.ts";
-import { createOwnNamespace, sweepOf } from "./caretakers.ts";
+import { sweepOf } from "./caretakers.ts";
 
 /** The project's marks, spelled out here again so that a test notices when one changes. */
 export const adopt = "capi-caretaker.io/adopt";
@@ -25,7 +25,6 @@ export interface Adopter {
 
 /** Starts the function and, before it, the event source and a relay with the filter of its Trigger. */
 export async function startAdopter(controlPlane: ControlPlane): Promise<Adopter> {
-  await createOwnNamespace(controlPlane);
   const served = await startFunction("label-machines", controlPlane);
   const relay = await startRelay();
   relay.deliverTo("label-machines", served.url, toLabel);

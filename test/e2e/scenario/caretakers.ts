@@ -45,14 +45,8 @@ export async function sweepOf({ url }: Pick<ServedFunction, "url">): Promise<Ans
   return answer;
 }
 
-/** Makes the namespace in which the functions keep copies. */
-export async function createOwnNamespace({ api }: ControlPlane): Promise<void> {
-  await api.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "capi-caretaker" } });
-}
-
 /** Starts both functions and, before them, the event source and a relay with the filters of the project's Triggers. */
 export async function startCaretakers(controlPlane: ControlPlane, options: FunctionOptions = {}): Promise<Caretakers> {
-  await createOwnNamespace(controlPlane);
   const retain = await startFunction("retain-templates", controlPlane, options);
   const collect = await startFunction("collect-templates", controlPlane, options);
   const relay = await startRelay();
