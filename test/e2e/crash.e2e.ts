@@ -3,11 +3,12 @@ import { startAdapter } from "./harness/adapter.ts";
 import { cluster, kubeadmConfigTemplate, machineDeployment, ownedBy } from "./harness/capi-objects.ts";
 import { type CloudEvent, postCloudEvent } from "./harness/cloud-event.ts";
 import type { ControlPlane } from "./harness/control-plane.ts";
-import { type ServedFunction, startFunction } from "./harness/functions.ts";
+import { functionsNamespace, type ServedFunction, startFunction } from "./harness/functions.ts";
 import { startManagementCluster } from "./harness/management-cluster.ts";
 import { metal3Cluster, metal3Machine, metal3MachineTemplate } from "./harness/metal3-objects.ts";
 import { type KubeObject, refOf } from "./harness/objects.ts";
 import { type Relay, startRelay } from "./harness/relay.ts";
+import { kubeconfigFor } from "./harness/service-account.ts";
 import { eventually } from "./harness/wait.ts";
 import { metal3Version, sweepOf } from "./scenario/caretakers.ts";
 import { type KillingProxy, startKillingProxy } from "./scenario/killing-proxy.ts";
@@ -140,7 +141,9 @@ const plays: Record<string, Play> = {
 
 /** Lets a function begin and kills it after its nth write; false when it has no such write. */
 async function crashAfter(nth: number, concern: Concern, { event }: Scene): Promise<boolean> {
-  const victim = await startFunction(concern, controlPlane, { env, kubeconfig: proxy.kubeconfig, name: "victim" });
+  const own = await kubeconfigFor(controlPlane, { namespace: functionsNamespace, name: concern });
+  const kubeconfig = proxy.kubeconfigOf(own);
+  const victim = await startFunction(concern, controlPlane, { env, kubeconfig, name: "victim" });
   proxy.arm(nth, victim);
   const answer = await postCloudEvent(victim.url, event).catch(() => undefined);
   if (answer !== undefined) expect(answer.status).toBe(200);

@@ -11,6 +11,7 @@ import { startManagementCluster } from "./harness/management-cluster.ts";
 import { metal3Cluster, metal3Machine, metal3MachineTemplate } from "./harness/metal3-objects.ts";
 import { type KubeObject, type Metadata, refOf, valueAt } from "./harness/objects.ts";
 import { projectFolder } from "./harness/paths.ts";
+import { allowRefusal } from "./harness/refusals.ts";
 import { runFolder } from "./harness/run-folder.ts";
 import { serviceAccountKubeconfig } from "./harness/service-account.ts";
 import { type StandIn, startStandIn } from "./harness/stand-in.ts";
@@ -204,6 +205,7 @@ describe("story 19: a kind that cannot be read", () => {
     };
     await api.apply(role);
     const account = { namespace: "forbidden-owner", name: "caretaker", clusterRole: "nearly-everything" };
+    allowRefusal({ account: "forbidden-owner/caretaker", grant: `list ${infrastructureGroup}/metal3machines` });
     const kubeconfig = await serviceAccountKubeconfig(controlPlane, account);
     const collect: ServedFunction = await startFunction("collect-templates", controlPlane, { ...grace, kubeconfig });
     const needed = await createTemplate(namespace, "needed");

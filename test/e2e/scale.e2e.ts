@@ -4,23 +4,20 @@ import { type Request, requestsSince } from "./harness/audit.ts";
 import { cluster, coreVersion, kubeadmConfigTemplate, machineDeployment, referenceTo } from "./harness/capi-objects.ts";
 import { type CloudEvent, postCloudEvent } from "./harness/cloud-event.ts";
 import type { ControlPlane } from "./harness/control-plane.ts";
-import { type ServedFunction, startFunction } from "./harness/functions.ts";
+import { functionsNamespace, type ServedFunction, startFunction } from "./harness/functions.ts";
 import { startManagementCluster } from "./harness/management-cluster.ts";
 import { metal3Cluster, metal3DataTemplate, metal3Machine, metal3MachineTemplate } from "./harness/metal3-objects.ts";
 import { type KubeObject, refOf } from "./harness/objects.ts";
-import { serviceAccountKubeconfig } from "./harness/service-account.ts";
 import { eventually } from "./harness/wait.ts";
 import { metal3Version, sweepOf } from "./scenario/caretakers.ts";
 import { resourceEvent } from "./scenario/events.ts";
 import { isHeld, retiredAt } from "./scenario/marks.ts";
 
 const namespace = "scale";
-const owner = { namespace: "scale-owner", name: "caretaker" };
-const user = `system:serviceaccount:${owner.namespace}:${owner.name}`;
+const users = `system:serviceaccount:${functionsNamespace}:`;
 const machineCount = 1000;
 
 let controlPlane: ControlPlane;
-let kubeconfig: string;
 let retain: ServedFunction;
 let collect: ServedFunction;
 
@@ -75,7 +72,7 @@ async function requestsDuring(act: () => Promise<unknown>): Promise<Request[]> {
     const requests = requestsSince(controlPlane, since);
     return requests.some(({ requestURI }) => requestURI === marker) ? requests : undefined;
   });
-  return all.filter((request) => request.user.username === user);
+  return all.filter((request) => request.user.username.startsWith(users));
 }
 
 function summary(requests: readonly Request[]): Record<string, number> {
@@ -89,9 +86,8 @@ function summary(requests: readonly Request[]): Record<string, number> {
 
 beforeAll(async () => {
   controlPlane = await startManagementCluster({ audit: true });
-  kubeconfig = await serviceAccountKubeconfig(controlPlane, owner);
-  retain = await startFunction("retain-templates", controlPlane, { kubeconfig });
-  collect = await startFunction("collect-templates", controlPlane, { kubeconfig });
+  retain = await startFunction("retain-templates", controlPlane);
+  collect = await startFunction("collect-templates", controlPlane);
   const { api } = controlPlane;
   await api.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
   await api.create(kubeadmConfigTemplate(namespace, "workers"));

@@ -21,13 +21,18 @@ export function secretReasons(facts: AdoptionFacts): readonly Reason[] {
   return isUnreadable ? [...missing, unreadable(facts, namespace)] : missing;
 }
 
-function unreadable({ secrets, clusterName, serviceAccount }: AdoptionFacts, namespace: string): Reason {
+/** The command by which a person lets a service account (`namespace:name`) see whether a cluster's secrets are there. */
+export function grantingCommand(namespace: string, clusterName: string, serviceAccount: string): string {
   const role = `capi-caretaker-${clusterName}`;
-  const names = [...secrets.keys()].map((name) => `--resource-name=${name}`).join(" ");
-  const command = [
-    `kubectl -n ${namespace} create role ${role} --verb=get --resource=secrets ${names}`,
+  const names = secretNames(clusterName).map((name) => `--resource-name=${name}`);
+  return [
+    `kubectl -n ${namespace} create role ${role} --verb=get --resource=secrets ${names.join(" ")}`,
     `kubectl -n ${namespace} create rolebinding ${role} --role=${role} --serviceaccount=${serviceAccount}`,
   ].join(" && ");
+}
+
+function unreadable({ clusterName, serviceAccount }: AdoptionFacts, namespace: string): Reason {
+  const command = grantingCommand(namespace, clusterName, serviceAccount);
   const message = `Whether the cluster's CA secrets are there cannot be seen (never their data). To grant that: ${command}`;
   return { reason: "secrets-unreadable", message };
 }

@@ -7,7 +7,7 @@ import { binary } from "./paths.ts";
 import { type Child, startProcess, untilReady } from "./process.ts";
 
 export interface ApiServerOptions {
-  /** Records every request in the audit log, not only the event source's watches. */
+  /** Records every request in the audit log, not only those of service accounts and the event source's watches. */
   audit?: boolean;
   featureGates?: Record<string, boolean>;
   /** Further flags of kube-apiserver. */
@@ -25,6 +25,7 @@ function auditPolicy(isEverything: boolean): object {
     omitStages: ["RequestReceived"],
     rules: [
       { level: "Metadata", users: [sourceUser], verbs: ["watch"] },
+      { level: "Metadata", userGroups: ["system:serviceaccounts"] },
       { level: isEverything ? "Metadata" : "None" },
     ],
   };

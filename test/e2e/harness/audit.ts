@@ -17,17 +17,24 @@ export interface Request {
     subresource?: string;
   };
   responseStatus?: { code: number };
+  annotations?: Record<string, string>;
   requestReceivedTimestamp: string;
 }
 
+/** All requests of an audit log, in order of their answers. */
+export function readAudit(file: string): Request[] {
+  // The last line may be half written.
+  const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as Request);
+}
+
 /**
- * The requests that came in at or after a time, in order of their answers. Without `audit: true` there are only the event
- * source's watches. Throws for a given cluster.
+ * The requests that came in at or after a time, in order of their answers. Without `audit: true` there are only those of
+ * service accounts and the event source's watches. Throws for a given cluster.
  */
 export function requestsSince(controlPlane: ControlPlane, since: Date): Request[] {
   if (controlPlane.own === undefined) throw new Error("a given cluster's audit log cannot be read");
-  const lines = readFileSync(controlPlane.own.auditLog, "utf8").split("\n");
-  // The last line may be half written.
-  const requests = lines.slice(0, -1).map((line) => JSON.parse(line) as Request);
-  return requests.filter(({ requestReceivedTimestamp }) => new Date(requestReceivedTimestamp) >= since);
+  return readAudit(controlPlane.own.auditLog).filter(
+    ({ requestReceivedTimestamp }) => new Date(requestReceivedTimestamp) >= since,
+  );
 }

@@ -9,7 +9,9 @@ import { readKubeconfig, writeKubeconfig } from "./kubeconfig.ts";
 import { binary } from "./paths.ts";
 import { freePort } from "./ports.ts";
 import { type Child, startProcess } from "./process.ts";
+import { assertNoRefusals } from "./refusals.ts";
 import { runFolder } from "./run-folder.ts";
+import { onTeardown } from "./teardown.ts";
 
 export interface ControlPlaneOptions extends ApiServerOptions {
   /** Part of its folder and log names; must differ between two control planes of one test file. "main" by default. */
@@ -76,13 +78,15 @@ function givenControlPlane(kubeconfig: string): ControlPlane {
 
 /**
  * Starts etcd, kube-apiserver and, unless told not to, kube-controller-manager on free loopback ports, and waits until the API
- * is ready. With E2E_KUBECONFIG set it gives that cluster instead, without `own`.
+ * is ready. Its teardown fails where a service account was refused what `allowRefusal` does not name. With E2E_KUBECONFIG set it gives that cluster instead, without `own`.
  */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const given = process.env.E2E_KUBECONFIG;
   if (given !== undefined && given !== "") return givenControlPlane(given);
   const { name = "main", controllerManager: hasControllerManager = true } = options;
   const folder = runFolder(name);
+  const auditLog = join(folder, "audit.log");
+  onTeardown(`${name} rights`, () => assertNoRefusals(auditLog));
   const { etcd, url: etcdUrl } = await startEtcd(name, folder, options.seed);
   const [port, token, sourceToken] = [await freePort(), randomUUID(), randomUUID()];
   const url = `https://127.0.0.1:${port}`;
@@ -98,7 +102,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     apiServer: child,
     controllerManager: hasControllerManager ? await startControllerManager(name, kubeconfig, folder) : undefined,
     sourceKubeconfig: writeKubeconfig(join(folder, "source-kubeconfig"), { ...server, token: sourceToken }),
-    auditLog: join(folder, "audit.log"),
+    auditLog,
     async restartApiServer() {
       own.apiServer = (await start()).child;
     },

@@ -2,10 +2,11 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { stringify } from "yaml";
 import type { ControlPlane } from "../harness/control-plane.ts";
 import { agentFor, send, textOf } from "../harness/http.ts";
+import { readKubeconfig } from "../harness/kubeconfig.ts";
 import type { Child } from "../harness/process.ts";
 import { runFolder } from "../harness/run-folder.ts";
 import { onTeardown } from "../harness/teardown.ts";
@@ -18,8 +19,8 @@ export interface Write {
 
 /** Stands between a function and the API server, and can kill the function between any two of its writes. */
 export interface KillingProxy {
-  /** Leads through the proxy, as an administrator. */
-  kubeconfig: string;
+  /** The same kubeconfig, but through the proxy. */
+  kubeconfigOf(kubeconfig: string): string;
   /** What was written since `arm`, in order, the last one included that was answered to nobody any more. */
   writes: Write[];
   /** Begins to count anew, and kills the process once its write of this number (from 1) was carried out. */
@@ -28,8 +29,10 @@ export interface KillingProxy {
   before(isMeant: (write: Write) => boolean, act: () => Promise<unknown>): void;
 }
 
-function writeProxyKubeconfig(url: string, token: string): string {
-  const path = join(runFolder(), "proxy-kubeconfig");
+function writeProxyKubeconfig(url: string, kubeconfig: string): string {
+  const { token } = readKubeconfig(kubeconfig);
+  if (token === undefined) throw new Error("the proxy needs a token to pass on");
+  const path = join(runFolder(), `${basename(kubeconfig)}-proxy`);
   const text = stringify({
     apiVersion: "v1",
     kind: "Config",
@@ -43,9 +46,8 @@ function writeProxyKubeconfig(url: string, token: string): string {
   return path;
 }
 
-/** Starts the proxy on a free loopback port. Throws for a cluster whose administrator has no token. */
+/** Starts the proxy on a free loopback port. It passes the credentials of whoever asks on. */
 export async function startKillingProxy({ server }: ControlPlane): Promise<KillingProxy> {
-  if (server.token === undefined) throw new Error("the proxy needs a token to pass on");
   const agent = agentFor(server);
   const writes: Write[] = [];
   let target: { nth: number; victim: Child } | undefined;
@@ -57,7 +59,7 @@ export async function startKillingProxy({ server }: ControlPlane): Promise<Killi
     return send(server, agent, {
       method,
       path,
-      headers: { accept: headers.accept ?? "application/json" },
+      headers: { accept: headers.accept ?? "application/json", authorization: headers.authorization ?? "" },
       ...(method === "GET" ? {} : { body, contentType: headers["content-type"] ?? "application/json" }),
     });
   };
@@ -97,7 +99,7 @@ export async function startKillingProxy({ server }: ControlPlane): Promise<Killi
   });
   const { port } = listener.address() as AddressInfo;
   return {
-    kubeconfig: writeProxyKubeconfig(`http://127.0.0.1:${port}`, server.token),
+    kubeconfigOf: (kubeconfig) => writeProxyKubeconfig(`http://127.0.0.1:${port}`, kubeconfig),
     writes,
     arm(nth, victim) {
       writes.length = 0;

@@ -5,6 +5,7 @@ import { metal3Machine, metal3MachineTemplate } from "../harness/metal3-objects.
 import { type Fields, type KubeObject, type ObjectRef, refOf, valueAt } from "../harness/objects.ts";
 import { createKubeadmCluster, kubeadmControlPlane } from "./kubeadm-control-plane.ts";
 import { inTime } from "./patience.ts";
+import { letSeeSecrets } from "./secret-rights.ts";
 
 /** What machines and a control plane that belongs to them say alike, so that none is seen to differ. */
 const nodeRegistration = { kubeletExtraArgs: [{ name: "node-labels", value: "e2e=standing" }] };
@@ -76,14 +77,15 @@ async function createMachine(api: Api, plane: KubeObject, index: number, options
 }
 
 /**
- * Makes a namespace with a cluster of the same name, its secrets and three control-plane machines that no label tells from
- * workers, and waits until they have hosts. The core manager and the stand-in must run.
+ * Makes a namespace with a cluster of the same name, its secrets, which the function may see, and three control-plane machines
+ * that no label tells from workers, and waits until they have hosts. The core manager and the stand-in must run.
  *
  * @param workload the control plane that plays the cluster itself
  */
 export async function createStanding(api: Api, workload: ControlPlane, options: StandingOptions): Promise<Standing> {
   const { namespace } = options;
   await createKubeadmCluster(api, workload, { namespace, name: namespace });
+  await letSeeSecrets(api, namespace);
   const cluster: ObjectRef = { apiVersion: coreVersion, kind: "Cluster", namespace, name: namespace };
   for (const purpose of ["ca", "sa", "proxy"]) await api.create(secret(namespace, `${namespace}-${purpose}`));
   const plane = plannedPlane(namespace, options);
