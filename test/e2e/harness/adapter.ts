@@ -10,8 +10,34 @@ export interface Adapter extends Child {
   readyAfterMs: number;
 }
 
-function resourceOf({ apiVersion, kind }: Kind): { Group: string; Version: string; Resource: string } {
+/** A kind's API, spelled as the adapter's configuration has it. */
+export interface Resource {
+  Group: string;
+  Version: string;
+  Resource: string;
+}
+
+function resourceOf({ apiVersion, kind }: Kind): Resource {
   return { Group: groupOf(apiVersion), Version: apiVersion.split("/").at(-1) ?? "", Resource: pluralOf(kind) };
+}
+
+/**
+ * Waits until the API server has answered a watch of every resource for an adapter's user, whose watches must be in the audit log.
+ * Throws with the end of its log when the adapter ends before that.
+ */
+export async function untilWatched(
+  controlPlane: ControlPlane,
+  child: Child,
+  { user, since, resources }: { user: string; since: Date; resources: readonly Resource[] },
+): Promise<void> {
+  const missing = new Set(resources.map(({ Group, Version, Resource }) => `${Resource}.${Version}.${Group}`));
+  await untilReady(child, async () => {
+    for (const { user: by, verb, objectRef = {} } of requestsSince(controlPlane, since)) {
+      const { resource, apiVersion, apiGroup = "" } = objectRef;
+      if (by.username === user && verb === "watch") missing.delete(`${resource}.${apiVersion}.${apiGroup}`);
+    }
+    return missing.size === 0;
+  });
 }
 
 /**
@@ -42,13 +68,10 @@ export async function startAdapter(
       K_SOURCE_CONFIG: JSON.stringify({ namespaces: [""], allNamespaces: true, resources, mode: "Resource" }),
     },
   });
-  const missing = new Set(resources.map(({ gvr }) => `${gvr.Resource}.${gvr.Version}.${gvr.Group}`));
-  await untilReady(child, async () => {
-    for (const { user, verb, objectRef = {} } of requestsSince(controlPlane, started)) {
-      const { resource, apiVersion, apiGroup = "" } = objectRef;
-      if (user.username === sourceUser && verb === "watch") missing.delete(`${resource}.${apiVersion}.${apiGroup}`);
-    }
-    return missing.size === 0;
+  await untilWatched(controlPlane, child, {
+    user: sourceUser,
+    since: started,
+    resources: resources.map(({ gvr }) => gvr),
   });
   return { ...child, readyAfterMs: Date.now() - started.getTime() };
 }

@@ -1,0 +1,224 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { startCapi } from "./harness/capi.ts";
+import type { CloudEvent } from "./harness/cloud-event.ts";
+import type { Passage } from "./harness/cluster-network.ts";
+import type { ControlPlane } from "./harness/control-plane.ts";
+import { type DataPlane, startDataPlane } from "./harness/data-plane.ts";
+import { startManagementCluster } from "./harness/management-cluster.ts";
+import { metal3MachineTemplate } from "./harness/metal3-objects.ts";
+import { type Fields, type KubeObject, type ObjectRef, refOf, valueAt } from "./harness/objects.ts";
+import { startJournal } from "./scenario/journal.ts";
+import { hold, isHeld, untilGone, untilHeld } from "./scenario/marks.ts";
+import { inTime, unhurried } from "./scenario/patience.ts";
+import { type Recorder, startRecorder } from "./scenario/recorder.ts";
+import { foundNodeReuse, installed, type Rollout, running, untilSettled, upgradedTo } from "./scenario/rollout.ts";
+import { isRetired, templatesTitled, untilOnlyTheUsedAreLeft } from "./scenario/settled.ts";
+import { templatesIn, titleOf } from "./scenario/workers.ts";
+
+const home = "capi-caretaker";
+let controlPlane: ControlPlane;
+let dataPlane: DataPlane;
+/** What another Trigger on the Broker `events` gets of the functions' replies. */
+let replies: Recorder;
+/** What a Trigger on the Broker `dead-letters` gets. */
+let dead: Recorder;
+
+function triggerTo(name: string, broker: string, spec: Fields, { url }: Recorder): KubeObject {
+  const metadata = { name, namespace: home };
+  return {
+    apiVersion: "eventing.knative.dev/v1",
+    kind: "Trigger",
+    metadata,
+    spec: { broker, subscriber: { uri: url }, ...spec },
+  };
+}
+
+const triggerRef = (name: string): ObjectRef => {
+  return { apiVersion: "eventing.knative.dev/v1", kind: "Trigger", namespace: home, name };
+};
+
+/** The attempts to deliver events about an object of that name to a function, in order. */
+function attempts(name: string, object: string): Passage[] {
+  const { host } = dataPlane.functionNamed(name);
+  return dataPlane.network.passages.filter((passage) => passage.host === host && passage.event.name === object);
+}
+
+async function newTemplate(namespace: string, name: string): Promise<KubeObject> {
+  await controlPlane.api.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  return controlPlane.api.create(metal3MachineTemplate({ namespace, name, version: "v1beta1" }));
+}
+
+/** Gives the Triggers of a function few retries, and waits until the channel knows. Returns how to take that back. */
+async function withFewRetries(...names: string[]): Promise<() => Promise<void>> {
+  const { api } = controlPlane;
+  const set = async (delivery: (name: string) => unknown): Promise<void> => {
+    for (const name of names) await api.mergePatch(triggerRef(name), { spec: { delivery: delivery(name) as Fields } });
+    await inTime("the channel to know the retries", async () => {
+      const ref = { apiVersion: "messaging.knative.dev/v1", kind: "InMemoryChannel", namespace: home };
+      const channel = await api.get({ ...ref, name: "events-kne-trigger" });
+      const subscribers = valueAt(channel, "spec", "subscribers") as { subscriberUri: string; delivery?: Fields }[];
+      return names.every((name) => {
+        const found = subscribers.find((one) => one.subscriberUri.includes(`/${home}/${name}/`));
+        return found?.delivery?.retry === (delivery(name) as Fields).retry;
+      });
+    });
+  };
+  const before = new Map<string, unknown>();
+  for (const name of names) before.set(name, valueAt(await api.get(triggerRef(name)), "spec", "delivery"));
+  await set(() => ({ retry: 2, backoffPolicy: "exponential", backoffDelay: "PT0.2S" }));
+  return () => set((name) => before.get(name));
+}
+
+/** A release whose templates are held, in the middle of a rollout: an old machine is Terminating and is kept so. */
+async function midRollout(namespace: string): Promise<Rollout> {
+  const rollout = await installed(controlPlane, namespace, { helm: 3, replicas: 2 });
+  await untilHeld(controlPlane.api, ...(await templatesIn(rollout)));
+  rollout.standIn.holdDeletions();
+  await upgradedTo(rollout, "two");
+  await inTime("an old machine to be Terminating", async () => (await running(rollout, "old")).length === 1);
+  await inTime("the old templates to be retired", async () => {
+    return (await templatesTitled(rollout, rollout.old.titles)).every(isRetired);
+  });
+  return rollout;
+}
+
+beforeAll(async () => {
+  controlPlane = await startManagementCluster({ audit: true });
+  await startCapi("capi-core", controlPlane);
+  dataPlane = await startDataPlane(controlPlane, { overlay: "minimal" });
+  [replies, dead] = [await startRecorder(), await startRecorder()];
+  const ours = { filters: [{ prefix: { type: "io.capi-caretaker." } }] };
+  await dataPlane.add(triggerTo("of-replies", "events", ours, replies));
+  await dataPlane.add(triggerTo("of-dead-letters", "dead-letters", {}, dead));
+});
+
+describe("the overlay minimal on Knative's ingress, channel and filter", unhurried, () => {
+  test("a release is upgraded during a rollout -> each old template is there until its last machine is gone, then collected; replies reach another Trigger and no function", async () => {
+    const journal = startJournal(controlPlane.api, "story");
+    const rollout = await midRollout("story");
+    const held = await templatesTitled(rollout, rollout.old.titles);
+    expect(held.map(({ metadata }) => [metadata.deletionTimestamp !== undefined, metadata.finalizers])).toEqual(
+      Array(3).fill([true, [hold]]),
+    );
+    rollout.standIn.release();
+    await untilSettled(rollout);
+    await untilOnlyTheUsedAreLeft(rollout);
+
+    expect(foundNodeReuse(rollout)).toEqual([true, true]);
+    expect(rollout.standIn.errors).toEqual([]);
+    const departures = await inTime("the old templates' departures", () => {
+      const seen = journal.departures();
+      return seen.length === 3 && seen.every(({ after }) => after === 0) ? seen : undefined;
+    });
+    expect(departures.map(({ template }) => template).toSorted()).toEqual(rollout.old.titles.toSorted());
+
+    const told = (type: string): string[] => {
+      const meant = replies.events.filter(({ attributes }) => attributes.type === type);
+      return meant.map(({ data }) => JSON.stringify(data));
+    };
+    await inTime("a reply about each hold and each departure", () => {
+      const names = held.map(({ metadata }) => metadata.name);
+      return ["io.capi-caretaker.template.held", "io.capi-caretaker.template.collected"].every((type) =>
+        names.every((name) => told(type).some((text) => text.includes(name))),
+      );
+    });
+    const toFunctions = dataPlane.network.passages.filter(({ host }) => host.endsWith(`.${home}.svc.cluster.local`));
+    const fed = toFunctions.filter(
+      ({ host, event }) => !host.includes("-kn-channel.") && event.type?.startsWith("io."),
+    );
+    expect([toFunctions.length > 0, fed]).toEqual([true, []]);
+    expect(dead.events).toEqual([]);
+  });
+
+  test("a function answers 503 for a moment -> the event is sent again until it is done", async () => {
+    const { apiServer } = dataPlane.functionNamed("retain-templates");
+    apiServer.cut();
+    const template = await newTemplate("retried", "retried");
+    await inTime("two attempts", () => attempts("retain-templates", "retried").length >= 2);
+    apiServer.mend();
+    await untilHeld(controlPlane.api, template);
+
+    const adds = attempts("retain-templates", "retried").filter(({ event }) => event.type?.endsWith(".add"));
+    await inTime("the last answer", () => attempts("retain-templates", "retried").some(({ status }) => status === 200));
+    expect(adds.slice(0, 2).map(({ status }) => status)).toEqual([503, 503]);
+    expect(new Set(adds.map(({ event }) => event.id)).size).toBe(1);
+  });
+
+  test("functions are down for longer than the retries last -> the events end whole in the dead-letter sink, and a sweep heals", async () => {
+    const names = ["retain-templates", "collect-templates"];
+    const unneeded = await newTemplate("down", "unneeded");
+    await untilHeld(controlPlane.api, unneeded);
+    const takeBack = await withFewRetries(...names);
+    for (const name of names) await dataPlane.functionNamed(name).kill();
+
+    const created = await newTemplate("down", "unheld");
+    await controlPlane.api.delete(refOf(unneeded));
+    const deadAbout = (name: string, type: string): CloudEvent | undefined =>
+      dead.events.find(({ attributes }) => attributes.name === name && attributes.type?.endsWith(type));
+    const letter = await inTime("the dead letter", () => deadAbout("unheld", ".add"));
+    await inTime("the other dead letter", () => deadAbout("unneeded", ".update"));
+
+    const [first] = attempts("retain-templates", "unheld");
+    const { specversion, id, type, source, subject, kind, partitionkey } = letter.attributes;
+    expect({ specversion, id, type, source, subject, kind, partitionkey }).toEqual({
+      specversion: "1.0",
+      id: first?.event.id,
+      type: "dev.knative.apiserver.resource.add",
+      source: controlPlane.url,
+      subject: `/apis/${created.apiVersion}/namespaces/down/metal3machinetemplates/unheld`,
+      kind: "Metal3MachineTemplate",
+      partitionkey: "metal3",
+    });
+    expect(letter.data).toEqual(created);
+    expect(letter.attributes).toMatchObject({
+      knativeerrordest: `http://${dataPlane.functionNamed("retain-templates").host}`,
+      knativeerrorcode: "503",
+    });
+    expect(attempts("retain-templates", "unheld").map(({ status }) => status)).toEqual([503, 503, 503]);
+    expect(isHeld(await controlPlane.api.get(refOf(created)))).toBe(false);
+    expect((await controlPlane.api.get(refOf(unneeded)))?.metadata.finalizers).toEqual([hold]);
+
+    for (const name of names) await dataPlane.functionNamed(name).start();
+    await takeBack();
+    await dataPlane.sweep();
+    await untilHeld(controlPlane.api, created);
+    await untilGone(controlPlane.api, [unneeded]);
+  });
+
+  test("the channel dispatcher is killed in the middle of a rollout -> its events are lost, nothing needed is, and the next sweep ends what is not", async () => {
+    const rollout = await midRollout("killed");
+    await dataPlane.dispatcher.kill();
+    rollout.standIn.release();
+    await untilSettled(rollout);
+    await inTime("two old machines to be gone", () => rollout.standIn.records.length === 2);
+    // Whoever needed them is gone, and nobody was told.
+    expect((await templatesTitled(rollout, rollout.old.titles)).every(isRetired)).toBe(true);
+    expect(foundNodeReuse(rollout)).toEqual([true, true]);
+
+    await dataPlane.dispatcher.start();
+    await dataPlane.sweep();
+    await untilOnlyTheUsedAreLeft(rollout);
+    expect((await templatesIn(rollout)).map(titleOf).some((title) => rollout.old.titles.includes(title))).toBe(false);
+  });
+
+  test("what is no event, or too large a one, comes to the Broker -> it harms nobody and is not sent again", async () => {
+    const broker = `http://broker-ingress.knative-eventing.svc.cluster.local/${home}/events`;
+    expect(await dataPlane.network.post(broker, { "content-type": "application/json" }, "{}")).toBe(400);
+    const headers = {
+      "content-type": "application/json",
+      "ce-specversion": "1.0",
+      "ce-id": "too-large",
+      "ce-type": "dev.knative.apiserver.resource.add",
+      "ce-source": controlPlane.url,
+      "ce-kind": "Metal3MachineTemplate",
+      "ce-name": "too-large",
+    };
+    expect(await dataPlane.network.post(broker, headers, JSON.stringify({ text: "x".repeat(8 << 20) }))).toBe(202);
+    const letter = await inTime("the dead letter", () =>
+      dead.events.find(({ attributes }) => attributes.id === "too-large"),
+    );
+    expect(letter.attributes.knativeerrorcode).toBe("413");
+    expect(attempts("retain-templates", "too-large").map(({ status }) => status)).toEqual([413]);
+    await untilHeld(controlPlane.api, await newTemplate("afterwards", "afterwards"));
+  });
+});
