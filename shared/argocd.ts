@@ -14,6 +14,10 @@ export interface TrackingApplication {
  * The Application that Argo CD tracks this object for, by the annotation `<app>:<group>/<kind>:<namespace>/<name>`, where
  * the app may be `<namespace>_<app>` (argo-cd util/argo/resource_tracking.go, ParseAppInstanceValue; an Application's
  * InstanceName). Undefined where there is none, or where the id names another object: Argo CD takes that for a copy.
+ *
+ * Of what it tracks, Argo CD prunes, deletes with the Application and shows as `requiresPruning` only what has no
+ * ownerReferences (gitops-engine pkg/cache/cluster.go, GetManagedLiveObjs). A template that Cluster API made its Cluster own
+ * just leaves `.status.resources` when its source drops it.
  */
 export function trackedBy(object: KubeObject): TrackingApplication | undefined {
   const [instance = "", ...rest] = (annotation(object, TRACKING_ID) ?? "").split(":");

@@ -16,6 +16,7 @@ export const MARKS: readonly string[] = [
   RETIRED_AT,
   UNNEEDED_SINCE,
   RENEWED_AT,
+  `${PREFIX}argocd-options`,
   `${PREFIX}rewritten-from`,
   `${PREFIX}rewrite-record`,
   `${PREFIX}rewrite-contested`,

@@ -66,6 +66,10 @@ function templateSentence(decision: Of<"retain-templates" | "collect-templates">
   switch (decision.because) {
     case "not-held":
       return "has no hold yet, so a deletion would take effect at once";
+    case "argocd-tracked":
+      return "Argo CD tracks it, so its annotations keep it from being pruned, and it gets no hold";
+    case "prune-option-taken":
+      return "Argo CD tracks it, but others set its sync options, so it gets a hold; a sync may wait for it";
     case "deletion-requested":
       return "its deletion was asked for; that is noted on it";
     case "label-missing":
@@ -91,7 +95,7 @@ function templateSentence(decision: Of<"retain-templates" | "collect-templates">
     case "cluster-gone":
       return "retired, and its Cluster is Terminating or gone";
     case "opted-out":
-      return 'a person opted it out (retain: "false"), so its hold goes';
+      return 'a person opted it out (retain: "false"), so what keeps it goes';
     case "wanted":
       return `retired, but wanted again by${by}`;
     default:

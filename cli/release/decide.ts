@@ -1,3 +1,4 @@
+import { optionsTakenOff } from "../../shared/argocd-options.ts";
 import { hasHold, MARKS, otherFinalizers, RETIRED_LABEL } from "../../shared/marks.ts";
 import type { KubeObject } from "../../shared/object.ts";
 
@@ -10,7 +11,9 @@ export function releasePatch(object: KubeObject): Record<string, unknown> | unde
   if (!isHeld && marks.length === 0 && !isLabelled) return undefined;
   return {
     ...(isHeld && { finalizers: otherFinalizers(object) }),
-    ...(marks.length > 0 && { annotations: Object.fromEntries(marks.map((mark) => [mark, null])) }),
+    ...(marks.length > 0 && {
+      annotations: { ...Object.fromEntries(marks.map((mark) => [mark, null])), ...optionsTakenOff(object) },
+    }),
     ...(isLabelled && { labels: { [RETIRED_LABEL]: null } }),
   };
 }

@@ -1,3 +1,4 @@
+import { ARGOCD_OPTIONS } from "../../shared/argocd-options.ts";
 import type { Facts } from "../../shared/facts.ts";
 import {
   annotation,
@@ -19,7 +20,7 @@ type By = readonly ObjectKey[];
 /** What becomes of a template whose owner asked for its deletion. */
 export type Decision =
   | { readonly verdict: "leave"; readonly because: "off-limits" | "opted-out" | "not-retired" | "not-held" }
-  /** A person opted the live template out: the hold goes, the template stays. */
+  /** A person opted the live template out: the hold and our options for Argo CD go, the template stays. */
   | { readonly verdict: "release"; readonly because: "opted-out" }
   | { readonly verdict: "keep"; readonly because: "needed" | "renew-contested" | "other-finalizer"; readonly by: By }
   | { readonly verdict: "keep"; readonly because: "referrer-terminating"; readonly by: By }
@@ -68,8 +69,9 @@ export function decide(template: KubeObject, facts: Facts, terms: Terms): Decisi
 }
 
 function decideOptedOut(template: KubeObject): Decision {
-  if (!hasHold(template)) return { verdict: "leave", because: "opted-out" };
-  return { verdict: isTerminating(template) ? "collect" : "release", because: "opted-out" };
+  if (isTerminating(template)) return { verdict: hasHold(template) ? "collect" : "leave", because: "opted-out" };
+  const isCaredFor = hasHold(template) || annotation(template, ARGOCD_OPTIONS) !== undefined;
+  return { verdict: isCaredFor ? "release" : "leave", because: "opted-out" };
 }
 
 function decideWanted(

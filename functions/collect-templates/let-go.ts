@@ -3,7 +3,7 @@ import { decideComesBack } from "../../shared/comes-back.ts";
 import type { Act, Context } from "../../shared/context.ts";
 import { type Copy, saveCopy } from "../../shared/copies.ts";
 import { type Facts, gatherFacts } from "../../shared/facts.ts";
-import { otherFinalizers } from "../../shared/marks.ts";
+import { HOLD, hasHold, otherFinalizers } from "../../shared/marks.ts";
 import { isTerminating, type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
 import { recreate } from "../../shared/recreate.ts";
 import { onObject } from "../../shared/retry.ts";
@@ -45,7 +45,11 @@ async function askForDeletion(context: Context, key: ObjectKey, facts: Facts): P
   return onObject(context.cluster, key, async (live) => {
     const isStillDue = decide(live, facts, termsOf(context)).verdict === "collect";
     if (!isStillDue || isTerminating(live)) return undefined;
-    await context.cluster.delete(live);
+    // Without a hold it would be gone before we look again.
+    const finalizers = [...otherFinalizers(live), HOLD];
+    const held = hasHold(live) ? live : await context.cluster.patch(live, { metadata: { finalizers } });
+    if (held === undefined) return undefined;
+    await context.cluster.delete(held);
     return true;
   });
 }

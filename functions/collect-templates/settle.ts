@@ -1,3 +1,4 @@
+import { optionsTakenOff } from "../../shared/argocd-options.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Facts } from "../../shared/facts.ts";
 import { annotation, otherFinalizers, timestamp, UNNEEDED_SINCE } from "../../shared/marks.ts";
@@ -60,7 +61,7 @@ function marksFor(live: KubeObject, decision: Decision, now: Temporal.Instant): 
       if (decision.because !== "grace-period" || !decision.starts) return undefined;
       return { annotations: { [UNNEEDED_SINCE]: timestamp(now) } };
     case "release":
-      return { finalizers: otherFinalizers(live) };
+      return { finalizers: otherFinalizers(live), annotations: optionsTakenOff(live) ?? {} };
     default:
       return undefined;
   }

@@ -1,9 +1,27 @@
 import type { Act, Context } from "../../shared/context.ts";
-import { HOLD, RETIRED_AT, RETIRED_LABEL, retiredSince, timestamp } from "../../shared/marks.ts";
+import {
+  HOLD,
+  hasHold,
+  otherFinalizers,
+  RETIRED_AT,
+  RETIRED_LABEL,
+  retiredSince,
+  timestamp,
+} from "../../shared/marks.ts";
 import { type KubeObject, keyOf, type ObjectKey } from "../../shared/object.ts";
 import { onObject } from "../../shared/retry.ts";
 import { tell } from "../../shared/tell.ts";
-import { decide } from "./decide.ts";
+import { type Decision, decide } from "./decide.ts";
+
+type Hold = Extract<Decision, { verdict: "hold" }>;
+
+const ONCE_UNNEEDED = "A deletion of this template takes effect once no machine needs it any more.";
+const NOTES: Readonly<Record<Hold["because"], string>> = {
+  "not-held": ONCE_UNNEEDED,
+  "argocd-tracked":
+    "Argo CD does not prune this template; it goes when RETIRE_ORPHANS says so and no machine needs it.",
+  "prune-option-taken": `${ONCE_UNNEEDED} Its source or a person sets sync options: Argo CD may wait for it when it prunes.`,
+};
 
 /**
  * Does what a template needs, if it is still there: the hold, or the record of a deletion asked for.
@@ -22,10 +40,10 @@ async function carryOut(context: Context, template: KubeObject): Promise<Act | u
     case "leave":
       return undefined;
     case "hold": {
-      const finalizers = [...(template.metadata.finalizers ?? []), HOLD];
-      await cluster.patch(template, { metadata: { finalizers } });
-      const note = "A deletion of this template takes effect once no machine needs it any more.";
-      await tell(context, { regarding: template, type: "Normal", reason: "TemplateHeld", action: "Hold", note });
+      await cluster.patch(template, { metadata: patchFor(template, decision) });
+      const note = NOTES[decision.because];
+      const type = decision.because === "prune-option-taken" ? "Warning" : "Normal";
+      await tell(context, { regarding: template, type, reason: "TemplateHeld", action: "Hold", note });
       return act("held");
     }
     case "record": {
@@ -36,4 +54,11 @@ async function carryOut(context: Context, template: KubeObject): Promise<Act | u
     default:
       return decision satisfies never;
   }
+}
+
+/** The hold, or with our options, in one write, its end: what is pruned in between would hang a sync. */
+function patchFor(template: KubeObject, decision: Hold): Record<string, unknown> {
+  if (decision.because !== "argocd-tracked") return { finalizers: [...(template.metadata.finalizers ?? []), HOLD] };
+  const { annotations } = decision;
+  return { annotations, ...(hasHold(template) && { finalizers: otherFinalizers(template) }) };
 }
