@@ -19,6 +19,7 @@ import { installCrds } from "./harness/crds.ts";
 import { readKubeconfig, writeKubeconfig } from "./harness/kubeconfig.ts";
 import type { Fields } from "./harness/objects.ts";
 import { openCrd } from "./harness/open-crds.ts";
+import { allowRefusal } from "./harness/refusals.ts";
 import { serviceAccountKubeconfig } from "./harness/service-account.ts";
 import { eventually } from "./harness/wait.ts";
 
@@ -335,6 +336,12 @@ test("what may not be read is forbidden, never empty", async () => {
     name: "reader",
     clusterRole: "system:discovery",
   });
+  const templates = ["get", "list", "patch", "create", "delete", "watch"].map(
+    (verb) => `${verb} infrastructure.cluster.x-k8s.io/foomachinetemplates`,
+  );
+  for (const grant of [...templates, "list /namespaces", "list apiextensions.k8s.io/customresourcedefinitions"]) {
+    allowRefusal({ account: "limited/reader", grant });
+  }
   const limited = await kubernetesCluster({ kubeconfig });
   const one = await created("unseen");
   for (const asked of [
