@@ -78,7 +78,7 @@ export const USES: Readonly<Record<FunctionName, Uses>> = {
     events: ["create", "delete", "list"],
     kinds: [
       [CORE, ["Cluster"], ["get", "list", "patch"]],
-      [CORE, ["Machine"], ["list", "patch"]],
+      [CORE, ["Machine"], ["get", "list", "patch"]],
       [BOOTSTRAP, ["KubeadmConfig"], ["list", "patch"]],
       [CONTROL_PLANE, ["KubeadmControlPlane"], ["create"]],
       [CONTROL_PLANE, CONTROL_PLANES, ["get", "list", "patch"]],

@@ -183,12 +183,23 @@ const said = object("Event.events.k8s.io/v1", "said", {
   reason: "AdoptionRefused",
   regarding: { kind: "KubeadmControlPlane", name: "mgmt" },
 });
+const unlabelledConfig = ownedBy(
+  object("KubeadmConfig.bootstrap.cluster.x-k8s.io/v1beta2", "cp-2", {
+    spec: { joinConfiguration: { controlPlane: {} } },
+  }),
+  adoption.machine("cp-2"),
+);
 const wasRefused = annotated(adoption.kcp, { [ADOPTION_REFUSED]: "kcp-not-paused" });
 const bare = annotated(adoption.changed(adoption.cluster, { spec: { controlPlaneRef: null } }), { [ADOPT]: "true" });
 const ofRke2 = annotated(rke2ControlPlane("r"), { [ADOPT]: "true" });
 
 const LABEL_SCENES: readonly Scene[] = [
   ["machines that wait for their control plane", adoption.world(), send("update", adoption.kcp)],
+  [
+    "a config that only its machine tells the cluster of",
+    adoption.replaced(adoption.world(), unlabelledConfig),
+    send("update", unlabelledConfig),
+  ],
   ["machines that are adopted", adopted, send("update", adoption.kcp)],
   ["a refusal whose cause is gone", [...adoption.replaced(adoption.world(), wasRefused), said], sweep],
   ["a control plane of RKE2", [...adoption.world(), ofRke2], send("update", ofRke2)],
