@@ -48,16 +48,23 @@ async function newTemplate(namespace: string, name: string): Promise<KubeObject>
   return controlPlane.api.create(metal3MachineTemplate({ namespace, name, version: "v1beta1" }));
 }
 
-/** Changes the delivery of a Trigger and waits until the channel has it. */
+/** Changes the delivery of a Trigger and waits until the dispatcher goes by it. */
 async function deliverBy(name: string, delivery: Fields): Promise<void> {
   const { api } = controlPlane;
   await api.mergePatch(triggerRef(name), { spec: { delivery } });
-  await inTime(`the channel to know the delivery of ${name}`, async () => {
+  await inTime(`the dispatcher to know the delivery of ${name}`, async () => {
     const kind = { apiVersion: "messaging.knative.dev/v1", kind: "InMemoryChannel" };
     const channel = await api.get({ ...kind, namespace: home, name: "events-kne-trigger" });
-    const subscribers = valueAt(channel, "spec", "subscribers") as { subscriberUri: string; delivery: Fields }[];
+    const subscribers = valueAt(channel, "spec", "subscribers") as {
+      uid: string;
+      subscriberUri: string;
+      delivery: Fields;
+    }[];
+    // Knative makes the subscriber anew, and until the dispatcher says that it has it, events pass it by.
+    const taken = valueAt(channel, "status", "subscribers") as { uid: string; ready: string }[];
     const found = subscribers.filter((one) => one.subscriberUri.includes(`/${home}/${name}/`));
-    return found.length === 1 && found[0]?.delivery.retry === delivery.retry;
+    const isTaken = taken.some(({ uid, ready }) => uid === found[0]?.uid && ready === "True");
+    return found.length === 1 && found[0]?.delivery.retry === delivery.retry && isTaken;
   });
 }
 
@@ -198,6 +205,13 @@ describe("the overlay minimal on Knative's ingress, channel and filter", unhurri
     rollout.standIn.release();
     await untilSettled(rollout);
     await inTime("two old machines to be gone", () => rollout.standIn.records.length === 2);
+    const { passages } = dataPlane.network;
+    const lost = passages.filter(({ host, status, event }) => {
+      return host.startsWith("broker-ingress.") && status >= 500 && event.namespace === "killed";
+    });
+    expect(lost.map(({ event }) => `${event.type} ${event.kind}`)).toContain(
+      "dev.knative.apiserver.resource.delete Metal3Machine",
+    );
     // Whoever needed them is gone, and nobody was told.
     expect((await templatesTitled(rollout, rollout.old.titles)).every(isRetired)).toBe(true);
     expect(foundNodeReuse(rollout)).toEqual([true, true]);
