@@ -214,14 +214,12 @@ describe.each<{
   readonly name: Parameters<typeof needsOf>[0];
   readonly handle: Handle;
   readonly scenes: readonly Scene[];
-  /** What is asked for in vain unless a person grants it apart. */
-  readonly apart?: readonly string[];
 }>([
   { name: "retain-templates", handle: retain, scenes: RETAIN_SCENES },
   { name: "collect-templates", handle: collect, scenes: COLLECT_SCENES },
   { name: "rewrite-urls", handle: under(RULES), scenes: REWRITE_SCENES },
-  { name: "label-machines", handle: label, scenes: LABEL_SCENES, apart: ["get /ConfigMap"] },
-])("$name over all it does", ({ name, handle, scenes, apart = [] }) => {
+  { name: "label-machines", handle: label, scenes: LABEL_SCENES },
+])("$name over all it does", ({ name, handle, scenes }) => {
   const used = new Set<string>();
 
   beforeAll(async () => {
@@ -234,7 +232,7 @@ describe.each<{
   test("what it asked for -> has a place in its role", () => {
     const needs = needsOf(name);
     const unforeseen = [...used].filter((one) => !needs.some(({ asks }) => asks.includes(one)));
-    expect(unforeseen).toEqual(apart);
+    expect(unforeseen).toEqual([]);
   });
 
   test("what its role is made of -> was asked for", () => {

@@ -136,6 +136,35 @@ describe("a Cluster without a control plane", () => {
   });
 });
 
+/** A cluster whose ConfigMaps may not be read. */
+function withoutConfigMaps(inner: Cluster): Cluster {
+  const get: Cluster["get"] = async (key) => {
+    if (key.kind === "ConfigMap") throw new ClusterError("forbidden", "configmaps is forbidden");
+    return inner.get(key);
+  };
+  return { ...inner, get };
+}
+
+describe("where no ConfigMap may be read", () => {
+  test("the configuration in a config -> none is asked for", async () => {
+    const on = start(all, withoutConfigMaps);
+    await on.send(handle, "update", bare);
+    expect(await on.has(WRITTEN)).toBe(true);
+  });
+
+  test("the configuration in no config -> refused with the command that lets the one be read", async () => {
+    const configs = NAMES.map((name) => changed(config(name), { spec: { clusterConfiguration: null } }));
+    const on = start(replaced(all, ...configs), withoutConfigMaps);
+    const { cluster: api } = on.context;
+    const [surveyed] = await survey(api, NOON, SERVICE_ACCOUNT);
+    const said = JSON.stringify(surveyed?.decision);
+    expect(said).toContain("cluster-configuration-unreadable");
+    expect(said).toContain(
+      "kubectl -n sylva create role capi-caretaker-mgmt-config --verb=get --resource=configmaps --resource-name=mgmt-kubeadm-config",
+    );
+  });
+});
+
 describe("refused, and nothing written", () => {
   const noConfiguration = NAMES.map((name) => changed(config(name), { spec: { clusterConfiguration: null } }));
   const image = (name: string) =>

@@ -1,4 +1,5 @@
 import type { AdoptionFacts, Reason } from "../facts.ts";
+import { grantingCommand } from "../granting.ts";
 
 /** The secrets that a control plane makes anew, with another CA, where it does not find them (by suffix). */
 const SUFFIXES = ["ca", "etcd", "sa", "proxy"];
@@ -22,17 +23,19 @@ export function secretReasons(facts: AdoptionFacts): readonly Reason[] {
 }
 
 /** The command by which a person lets a service account (`namespace:name`) see whether a cluster's secrets are there. */
-export function grantingCommand(namespace: string, clusterName: string, serviceAccount: string): string {
-  const role = `capi-caretaker-${clusterName}`;
-  const names = secretNames(clusterName).map((name) => `--resource-name=${name}`);
-  return [
-    `kubectl -n ${namespace} create role ${role} --verb=get --resource=secrets ${names.join(" ")}`,
-    `kubectl -n ${namespace} create rolebinding ${role} --role=${role} --serviceaccount=${serviceAccount}`,
-  ].join(" && ");
+export function secretsCommand(namespace: string, clusterName: string, serviceAccount: string): string {
+  const names = secretNames(clusterName);
+  return grantingCommand({
+    namespace,
+    role: `capi-caretaker-${clusterName}`,
+    resource: "secrets",
+    names,
+    serviceAccount,
+  });
 }
 
 function unreadable({ clusterName, serviceAccount }: AdoptionFacts, namespace: string): Reason {
-  const command = grantingCommand(namespace, clusterName, serviceAccount);
+  const command = secretsCommand(namespace, clusterName, serviceAccount);
   const message = `Whether the cluster's CA secrets are there cannot be seen (never their data). To grant that: ${command}`;
   return { reason: "secrets-unreadable", message };
 }

@@ -3,6 +3,7 @@ import type { KubeObject } from "../../../shared/object.ts";
 import { isRecord, stringAt } from "../../../shared/path.ts";
 import type { Reason } from "../facts.ts";
 import type { Fields } from "../fields.ts";
+import { grantingCommand } from "../granting.ts";
 import { convertClusterConfiguration } from "../kubeadm-spec.ts";
 
 /** Fields that kubeadm's ClusterConfiguration and Cluster API's have in common. */
@@ -24,9 +25,12 @@ export function configMapName(clusterName: string): string {
   return `${clusterName}-kubeadm-config`;
 }
 
+/** That ConfigMap: undefined where nobody gave one, `unreadable` where it may not be read. */
+export type GivenConfiguration = KubeObject | "unreadable" | undefined;
+
 /** Reads kubeadm's ClusterConfiguration (v1beta3 or v1beta4) out of that ConfigMap; undefined where it holds none. */
-export function readClusterConfiguration(configMap: KubeObject | undefined): Fields | undefined {
-  const text = configMap && stringAt(configMap, `data.${KEY}`);
+export function readClusterConfiguration(configMap: GivenConfiguration): Fields | undefined {
+  const text = typeof configMap === "object" ? stringAt(configMap, `data.${KEY}`) : undefined;
   if (text === undefined) return undefined;
   const read: unknown = parseOrNothing(text);
   if (!isRecord(read)) return undefined;
@@ -47,6 +51,18 @@ export function unknownConfiguration(clusterName: string, namespace: string): Re
   return {
     reason: "cluster-configuration-unknown",
     message,
+    object: { group: "", kind: "ConfigMap", namespace, name },
+  };
+}
+
+/** Says how to let the function read that ConfigMap; it may read no other. */
+export function unreadableConfiguration(clusterName: string, namespace: string, serviceAccount: string): Reason {
+  const name = configMapName(clusterName);
+  const role = `capi-caretaker-${clusterName}-config`;
+  const command = grantingCommand({ namespace, role, resource: "configmaps", names: [name], serviceAccount });
+  return {
+    reason: "cluster-configuration-unreadable",
+    message: `ConfigMap ${name} in namespace ${namespace} cannot be read. To grant that: ${command}`,
     object: { group: "", kind: "ConfigMap", namespace, name },
   };
 }

@@ -4,8 +4,9 @@ import { type KubeObject, keyOf, type ObjectKey } from "../../../shared/object.t
 import type { AdoptionFacts } from "../facts.ts";
 import { completed } from "../gather.ts";
 import { membersOf } from "../members.ts";
-import { configMapName } from "./cluster-configuration.ts";
+import { configMapName, type GivenConfiguration } from "./cluster-configuration.ts";
 import { controlPlaneKeyOf, nameFor } from "./draft.ts";
+import { draftConfigSpec } from "./draft-config.ts";
 import { infrastructureOf, type NamedTemplate, templateNamed } from "./draft-template.ts";
 
 /** One look at a Cluster whose machines are to get a control plane. */
@@ -17,8 +18,8 @@ export interface PreparationFacts {
   readonly standing: KubeObject | undefined;
   /** The template that the control plane has to name, and what stands there. */
   readonly template: (NamedTemplate & { readonly standing: KubeObject | undefined }) | undefined;
-  /** The ConfigMap with the cluster's configuration, where a person gave one. */
-  readonly configMap: KubeObject | undefined;
+  /** The ConfigMap with the cluster's configuration; not asked for where a config of the machines carries it. */
+  readonly configMap: GivenConfiguration;
   readonly servesV1beta2: boolean;
 }
 
@@ -36,7 +37,10 @@ export async function gatherPreparation(
   const { name: clusterName, namespace = "" } = cluster.metadata;
   const empty = emptyControlPlane(cluster);
   const adoption = await completed(api, { controlPlane: empty, cluster, clusterName, serviceAccount });
-  const named = templateNamed(infrastructureOf(membersOf(adoption)), nameFor(clusterName));
+  const members = membersOf(adoption);
+  const named = templateNamed(infrastructureOf(members), nameFor(clusterName));
+  const configs = members.flatMap(({ config }) => config ?? []);
+  const lacksConfiguration = configs.length > 0 && draftConfigSpec(configs, undefined) === undefined;
   const { served } = await api.discover();
   const kind = served.find((one) => one.group === CONTROL_PLANE && one.kind === empty.kind);
   return {
@@ -44,7 +48,7 @@ export async function gatherPreparation(
     adoption,
     standing: await api.get(controlPlaneKeyOf(keyOf(cluster))),
     template: named && { ...named, standing: await api.get({ ...named.ref, namespace }) },
-    configMap: await configMapOf(api, clusterName, namespace),
+    configMap: lacksConfiguration ? await configMapOf(api, clusterName, namespace) : undefined,
     servesV1beta2: kind === undefined || kind.version === "v1beta2",
   };
 }
@@ -54,11 +58,11 @@ function emptyControlPlane(cluster: KubeObject): KubeObject {
   return { apiVersion: `${CONTROL_PLANE}/v1beta2`, kind, metadata: { name, namespace } };
 }
 
-async function configMapOf(api: Cluster, clusterName: string, namespace: string): Promise<KubeObject | undefined> {
+async function configMapOf(api: Cluster, clusterName: string, namespace: string): Promise<GivenConfiguration> {
   try {
     return await api.get({ group: "", kind: "ConfigMap", namespace, name: configMapName(clusterName) });
   } catch (error) {
-    if (failedWith(error, "forbidden")) return undefined;
+    if (failedWith(error, "forbidden")) return "unreadable";
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import { recordAt } from "../fields.ts";
 import { isOptedIn } from "../marks.ts";
 import { membersOf } from "../members.ts";
 import { isMeant } from "../read.ts";
-import { readClusterConfiguration, unknownConfiguration } from "./cluster-configuration.ts";
+import { readClusterConfiguration, unknownConfiguration, unreadableConfiguration } from "./cluster-configuration.ts";
 import { ownerOf } from "./draft.ts";
 import { draftConfigSpec } from "./draft-config.ts";
 import { draftTemplate, infrastructureOf } from "./draft-template.ts";
@@ -38,7 +38,11 @@ function samples({ cluster, adoption, configMap }: PreparationFacts): readonly R
     });
   const configs = members.flatMap(({ config }) => config ?? []);
   const isKnown = draftConfigSpec(configs, readClusterConfiguration(configMap)) !== undefined;
-  return isKnown ? reasons : [...reasons, unknownConfiguration(clusterName, cluster.metadata.namespace ?? "")];
+  if (isKnown) return reasons;
+  const { namespace = "" } = cluster.metadata;
+  const unknown = [...reasons, unknownConfiguration(clusterName, namespace)];
+  if (configMap !== "unreadable") return unknown;
+  return [...unknown, unreadableConfiguration(clusterName, namespace, adoption.serviceAccount)];
 }
 
 /** What stands under a name that is about to be written, and was not left behind by a former try. */

@@ -1,4 +1,4 @@
-import { grantingCommand } from "../../../functions/label-machines/checks/secrets.ts";
+import { secretsCommand } from "../../../functions/label-machines/checks/secrets.ts";
 import type { Api } from "../harness/api-types.ts";
 import { functionsNamespace } from "../harness/functions.ts";
 import type { KubeObject } from "../harness/objects.ts";
@@ -7,7 +7,7 @@ const rbac = { group: "rbac.authorization.k8s.io", apiVersion: "rbac.authorizati
 
 /** Lets label-machines see whether the secrets of a cluster are there, the way its refusal tells a person to. */
 export async function letSeeSecrets(api: Api, namespace: string, clusterName = namespace): Promise<void> {
-  await runGranting(api, grantingCommand(namespace, clusterName, `${functionsNamespace}:label-machines`));
+  await runGranting(api, secretsCommand(namespace, clusterName, `${functionsNamespace}:label-machines`));
 }
 
 /** Makes what kubectl makes at `create role … && create rolebinding …`. Throws for any other command. */
