@@ -4,6 +4,7 @@ import type { ControlPlane } from "./control-plane.ts";
 import { groupOf, type Kind, pluralOf } from "./objects.ts";
 import { binary } from "./paths.ts";
 import { type Child, startProcess, untilReady } from "./process.ts";
+import { type Account, kubeconfigFor, userOf } from "./service-account.ts";
 
 export interface Adapter extends Child {
   /** Milliseconds from its start until all its watches were up. */
@@ -43,13 +44,13 @@ export async function untilWatched(
 /**
  * Starts Knative's ApiServerSource adapter in Resource mode for all namespaces, and waits until the watch of every kind is up.
  * Neither its log nor its probes tell that, but the API server's audit log does: what changes once a watch was answered is sent.
- * Every kind must be served by then. Throws for a given cluster, whose audit log is out of reach.
+ * Every kind must be served by then. It logs in as a user of its own, or as a service account. Throws for a given cluster, whose audit log is out of reach.
  */
 export async function startAdapter(
   controlPlane: ControlPlane,
   sink: string,
   kinds: readonly Kind[],
-  { name = "adapter" }: { name?: string } = {},
+  { name = "adapter", account }: { name?: string; account?: Account } = {},
 ): Promise<Adapter> {
   if (controlPlane.own === undefined) throw new Error("the adapter is not started beside a given cluster");
   const resources = kinds.map((kind) => ({ gvr: resourceOf(kind) }));
@@ -58,7 +59,8 @@ export async function startAdapter(
     name: `${controlPlane.name}-${name}`,
     command: binary("apiserver-receive-adapter"),
     env: {
-      KUBECONFIG: controlPlane.own.sourceKubeconfig,
+      KUBECONFIG:
+        account === undefined ? controlPlane.own.sourceKubeconfig : await kubeconfigFor(controlPlane, account),
       NAMESPACE: "e2e",
       NAME: name,
       SYSTEM_NAMESPACE: "knative-eventing",
@@ -69,7 +71,7 @@ export async function startAdapter(
     },
   });
   await untilWatched(controlPlane, child, {
-    user: sourceUser,
+    user: account === undefined ? sourceUser : userOf(account),
     since: started,
     resources: resources.map(({ gvr }) => gvr),
   });

@@ -5,13 +5,21 @@ import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "
 import type { Crd } from "./crd-files.ts";
 import { type CrdOptions, capiCrds, installCrds, providerCrds, untilServed } from "./crds.ts";
 import { etcdData } from "./etcd.ts";
+import type { KubeObject } from "./objects.ts";
 import { buildFolder } from "./paths.ts";
 import { installAccess, shippedAccess } from "./shipped-access.ts";
 
-/** What an etcd with these kinds and the shipped rights depends on: both, and the programs that wrote them. */
-function seedFolder(crds: readonly Crd[]): string {
+/** What a management cluster has before anything happens on it. */
+export interface Content {
+  crds: readonly Crd[];
+  /** Accounts and rights. */
+  access: readonly KubeObject[];
+}
+
+/** What an etcd with this content depends on: the content, and the programs that wrote it. */
+function seedFolder(content: Content): string {
   const stamps = join(buildFolder, "stamps");
-  const hash = createHash("sha256").update(JSON.stringify([crds, shippedAccess()]));
+  const hash = createHash("sha256").update(JSON.stringify(content));
   for (const name of readdirSync(stamps).toSorted()) hash.update(readFileSync(join(stamps, name)));
   return join(buildFolder, "seeds", hash.digest("hex").slice(0, 16));
 }
@@ -20,12 +28,12 @@ function seedFolder(crds: readonly Crd[]): string {
  * The data of an etcd in which the kinds and the functions' rights are installed already, made at first use. Installing forty
  * kinds keeps two cores busy for 10 to 30 s, since kube-apiserver computes its whole OpenAPI document anew for each one.
  */
-async function seedWith(crds: readonly Crd[]): Promise<string> {
-  const folder = seedFolder(crds);
+async function seedWith(content: Content): Promise<string> {
+  const folder = seedFolder(content);
   if (existsSync(folder)) return folder;
   const source = await startControlPlane({ name: "seed" });
-  await installCrds(source.api, crds);
-  await installAccess(source.api, shippedAccess());
+  await installCrds(source.api, content.crds);
+  await installAccess(source.api, content.access);
   await source.stop();
   const fresh = `${folder}.${process.pid}`;
   mkdirSync(join(buildFolder, "seeds"), { recursive: true });
@@ -37,19 +45,20 @@ async function seedWith(crds: readonly Crd[]): Promise<string> {
 
 /**
  * Starts a control plane that serves Cluster API's kinds and the providers', as a management cluster does, and has the accounts
- * and rights that are shipped for all providers; no manager runs yet. Into a cluster given by E2E_KUBECONFIG both are installed.
+ * and rights that are shipped for all providers, or the `content` given in place of both; no manager runs yet. Into a cluster
+ * given by E2E_KUBECONFIG it is installed.
  */
 export async function startManagementCluster(
-  options: Omit<ControlPlaneOptions, "seed"> & CrdOptions = {},
+  options: Omit<ControlPlaneOptions, "seed"> & CrdOptions & { content?: Content } = {},
 ): Promise<ControlPlane> {
-  const crds = [...capiCrds(), ...providerCrds(options)];
+  const { content = { crds: [...capiCrds(), ...providerCrds(options)], access: shippedAccess() } } = options;
   if ((process.env.E2E_KUBECONFIG ?? "") !== "") {
     const given = await startControlPlane(options);
-    await installCrds(given.api, crds);
-    await installAccess(given.api, shippedAccess());
+    await installCrds(given.api, content.crds);
+    await installAccess(given.api, content.access);
     return given;
   }
-  const controlPlane = await startControlPlane({ ...options, seed: await seedWith(crds) });
-  await untilServed(controlPlane.api, crds);
+  const controlPlane = await startControlPlane({ ...options, seed: await seedWith(content) });
+  await untilServed(controlPlane.api, content.crds);
   return controlPlane;
 }

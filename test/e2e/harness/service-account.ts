@@ -5,6 +5,16 @@ import { writeKubeconfig } from "./kubeconfig.ts";
 import { valueAt } from "./objects.ts";
 import { runFolder } from "./run-folder.ts";
 
+export interface Account {
+  namespace: string;
+  name: string;
+}
+
+/** The user that a service account is in the API server's eyes. */
+export function userOf({ namespace, name }: Account): string {
+  return `system:serviceaccount:${namespace}:${name}`;
+}
+
 /** Mints a token of an existing service account through the TokenRequest API. */
 export async function mintToken(api: Api, namespace: string, name: string, seconds = 3600): Promise<string> {
   const request = {
@@ -25,7 +35,7 @@ export async function mintToken(api: Api, namespace: string, name: string, secon
 /** Writes a kubeconfig with a token of an existing service account, and returns its path. */
 export async function kubeconfigFor(
   { api, server, name: folder }: Pick<ControlPlane, "api" | "server" | "name">,
-  { namespace, name }: { namespace: string; name: string },
+  { namespace, name }: Account,
 ): Promise<string> {
   const token = await mintToken(api, namespace, name);
   const { url, ca } = server;
@@ -39,7 +49,7 @@ export async function kubeconfigFor(
  */
 export async function serviceAccountKubeconfig(
   controlPlane: ControlPlane,
-  { namespace, name, clusterRole = "cluster-admin" }: { namespace: string; name: string; clusterRole?: string },
+  { namespace, name, clusterRole = "cluster-admin" }: Account & { clusterRole?: string },
 ): Promise<string> {
   const { api } = controlPlane;
   await api.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
