@@ -7,6 +7,7 @@ import { isOptedOut, isRetired, RETIRED_LABEL } from "../../shared/marks.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
 import { lacksManagedFields } from "../../shared/recreate.ts";
 import { createTally } from "../../shared/tally.ts";
+import { unlessForbidden } from "../../shared/unless-forbidden.ts";
 import { finish } from "./finish.ts";
 import { freesTemplates, templatesNamed } from "./named.ts";
 import { settle } from "./settle.ts";
@@ -19,9 +20,12 @@ export const handle: Handle = async (context, change) => {
   const tally = createTally(context.log);
   const freed = freesTemplates(change, context.now()) ? await retiredOnes(context, change.object) : [];
   const keys = [...freed];
-  for (const key of templatesNamed(change.object)) {
-    if (!isLookedAt(key.namespace, context.settings)) continue;
-    const live = await context.cluster.get(key);
+  for (const key of templatesNamed(change.object).filter((one) => isLookedAt(one.namespace, context.settings))) {
+    const live = await unlessForbidden(context.cluster.get(key));
+    if (live === "forbidden") {
+      context.log.warn({ template: keyText(key) }, "template cannot be read; add its provider's component");
+      continue;
+    }
     if (live === undefined || lacksManagedFields(live)) {
       tally.done(await tally.try(keyText(key), async () => finish(context, await findCopy(context, key))));
     }
@@ -50,8 +54,8 @@ async function retiredOnes({ cluster }: Context, { metadata }: KubeObject): Prom
   const { served } = await cluster.discover();
   const keys: ObjectKey[] = [];
   for (const kind of served.filter(isTemplateKind)) {
-    const retired = await cluster.list(kind, { label: RETIRED_LABEL, namespace, metadataOnly: true });
-    keys.push(...retired.map(keyOf));
+    const retired = await unlessForbidden(cluster.list(kind, { label: RETIRED_LABEL, namespace, metadataOnly: true }));
+    if (retired !== "forbidden") keys.push(...retired.map(keyOf));
   }
   return keys;
 }

@@ -3,6 +3,7 @@ import { BOOTSTRAP, CONTROL_PLANE, CORE, isTemplateKind } from "../../shared/kin
 import { CLUSTER_NAME, label } from "../../shared/marks.ts";
 import { type GroupKind, groupOf, type KubeObject, keyOf, type ObjectKey } from "../../shared/object.ts";
 import { stringAt, valuesAt } from "../../shared/path.ts";
+import { unlessForbidden } from "../../shared/unless-forbidden.ts";
 import { CLUSTER, MACHINE } from "./gather.ts";
 import { isOptedIn } from "./marks.ts";
 import { isLabelled } from "./members.ts";
@@ -67,6 +68,6 @@ async function markedOf(cluster: Cluster, owner: KubeObject): Promise<ObjectKey 
 }
 
 async function marked(cluster: Cluster, key: ObjectKey): Promise<ObjectKey | undefined> {
-  const controlPlane = await cluster.get(key);
-  return controlPlane !== undefined && isOptedIn(controlPlane) ? key : undefined;
+  const controlPlane = await unlessForbidden(cluster.get(key));
+  return typeof controlPlane === "object" && isOptedIn(controlPlane) ? key : undefined;
 }

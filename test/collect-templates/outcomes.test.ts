@@ -307,6 +307,33 @@ describe("what cannot be read", () => {
     expect(counts).toMatchObject({ "unread-kinds": 1 });
   });
 
+  test("a template of a kind without a role is named -> the event is handled, and the other one named goes on", async () => {
+    const rke2 = object("RKE2ConfigTemplate.bootstrap.cluster.x-k8s.io/v1beta1", "r");
+    const names = machineDeployment("md", { uses: [rke2, t] });
+    const b = bench([mgmt, going], {}, (inner) => ({
+      ...inner,
+      async get(key) {
+        if (key.kind === "RKE2ConfigTemplate") throw new ClusterError("forbidden", "forbidden");
+        return inner.get(key);
+      },
+    }));
+    const { acts } = await b.send(collect, "delete", names);
+    expect(acts).toMatchObject([{ done: "collected", object: { name: "t" } }]);
+  });
+
+  test("a template kind without a role is served and a Cluster goes -> its other retired templates are looked at", async () => {
+    const rke2 = object("RKE2ConfigTemplate.bootstrap.cluster.x-k8s.io/v1beta1", "r");
+    const b = bench([terminating(restored), rke2], {}, (inner) => ({
+      ...inner,
+      async list(asked, options) {
+        if (asked.kind === "RKE2ConfigTemplate") throw new ClusterError("forbidden", "forbidden");
+        return inner.list(asked, options);
+      },
+    }));
+    const { acts } = await b.send(collect, "delete", mgmt);
+    expect(acts).toMatchObject([{ done: "collected", object: { name: "t" } }]);
+  });
+
   test("discovery fails -> the event fails, to be sent again", async () => {
     const b = bench([mgmt, going], {}, (inner) => ({
       ...inner,

@@ -175,7 +175,24 @@ describe("a plain adoption", () => {
   });
 });
 
+/** A cluster on which no component grants RKE2's control planes. */
+function withoutRke2(inner: Cluster): Cluster {
+  const get: Cluster["get"] = async (key) => {
+    if (key.kind === "RKE2ControlPlane") throw new ClusterError("forbidden", "rke2controlplanes is forbidden");
+    return inner.get(key);
+  };
+  return { ...inner, get };
+}
+
 describe("nothing to do", () => {
+  test("a Cluster whose control plane no role lets be read -> handled, nothing is written", async () => {
+    const controlPlaneRef = { apiGroup: CONTROL_PLANE, kind: "RKE2ControlPlane", name: "mgmt" };
+    const ofRke2 = changed(cluster, { spec: { controlPlaneRef } });
+    const on = start(replaced(all, ofRke2), withoutRke2);
+    expect(await on.send(handle, "update", ofRke2)).toEqual({ acts: [], counts: {} });
+    expect(on.changes).toEqual([]);
+  });
+
   test.each<readonly [situation: string, objects: readonly KubeObject[], about: KubeObject]>([
     ["no opt-in", replaced(all, ownedBy(bareKcp, cluster)), ownedBy(bareKcp, cluster)],
     ["no opt-in, a machine changes", replaced(all, ownedBy(bareKcp, cluster)), machine("cp-1")],
