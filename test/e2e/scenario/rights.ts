@@ -2,12 +2,7 @@ import { type FunctionName, neededGrants } from "../../knative/needs.ts";
 import { kindsOf, pluralOf } from "../../knative/providers.ts";
 import type { Api } from "../harness/api-types.ts";
 import { valueAt } from "../harness/objects.ts";
-
-/** A service account of ours. */
-export interface Account {
-  namespace: string;
-  name: string;
-}
+import { type Account, userOf } from "../harness/service-account.ts";
 
 /** Whether an account may do in a namespace what a grant ("verb group/plural named x") says, as the API server itself has it. */
 export async function mayDo(api: Api, account: Account, grant: string, namespace: string): Promise<boolean> {
@@ -16,7 +11,7 @@ export async function mayDo(api: Api, account: Account, grant: string, namespace
     apiVersion: "authorization.k8s.io/v1",
     kind: "SubjectAccessReview",
     spec: {
-      user: `system:serviceaccount:${account.namespace}:${account.name}`,
+      user: userOf(account),
       groups: ["system:serviceaccounts", `system:serviceaccounts:${account.namespace}`, "system:authenticated"],
       resourceAttributes: { verb, group, resource, namespace, name },
     },

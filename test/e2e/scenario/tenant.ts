@@ -1,17 +1,12 @@
-import { join } from "node:path";
 import type { FunctionName } from "../../knative/needs.ts";
 import type { ControlPlane } from "../harness/control-plane.ts";
 import { type ServedFunction, startFunction } from "../harness/functions.ts";
-import { writeKubeconfig } from "../harness/kubeconfig.ts";
 import { kustomized } from "../harness/kustomize.ts";
 import { type KubeObject, valueAt } from "../harness/objects.ts";
-import { runFolder } from "../harness/run-folder.ts";
-import { mintToken } from "../harness/service-account.ts";
+import { type Account, kubeconfigFor } from "../harness/service-account.ts";
+import { accessIn, installAccess } from "../harness/shipped-access.ts";
 import { eventually } from "../harness/wait.ts";
-import { type Account, grantsWith, mayDo } from "./rights.ts";
-
-/** What an overlay installs that an API server without Knative knows: a namespace, accounts and their rights. */
-const kinds = ["Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"];
+import { grantsWith, mayDo } from "./rights.ts";
 
 /** An overlay's accounts and rights on a cluster, and its functions as processes of ours. */
 export interface Installed {
@@ -26,8 +21,8 @@ export interface Installed {
  */
 export async function installOverlay(controlPlane: ControlPlane, overlay: string): Promise<Installed> {
   const { api } = controlPlane;
-  const objects = kustomized(`overlays/${overlay}`);
-  for (const object of objects.filter(({ kind }) => kinds.includes(kind))) await api.apply(object as KubeObject);
+  const objects = kustomized(`overlays/${overlay}`) as readonly KubeObject[];
+  await installAccess(api, accessIn(objects));
   const namespace = objects.find(({ kind }) => kind === "Namespace")?.metadata.name ?? "";
   return {
     namespace,
@@ -35,19 +30,11 @@ export async function installOverlay(controlPlane: ControlPlane, overlay: string
       const account = { namespace, name };
       await untilGranted(controlPlane, account);
       const service = objects.find((one) => one.apiVersion.startsWith("serving.") && one.metadata.name === name);
-      const kubeconfig = await kubeconfigOf(controlPlane, account);
+      const kubeconfig = await kubeconfigFor(controlPlane, account);
       const set = { ...environmentOf(service), ...env };
       return startFunction(name, controlPlane, { env: set, kubeconfig });
     },
   };
-}
-
-/** A kubeconfig with a token of the account. */
-async function kubeconfigOf({ api, server, name }: ControlPlane, account: Account): Promise<string> {
-  const { url, ca } = server;
-  const token = await mintToken(api, account.namespace, account.name);
-  const path = join(runFolder(name), `${account.namespace}-${account.name}-kubeconfig`);
-  return writeKubeconfig(path, { url, token, ...(ca === undefined ? {} : { ca }) });
 }
 
 async function untilGranted({ api }: ControlPlane, account: Account & { name: FunctionName }): Promise<void> {
