@@ -2,8 +2,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { stringify } from "yaml";
+import { isTemplateKind } from "../../shared/kinds.ts";
 import { groupOf } from "../../shared/object.ts";
-import { kindsOf } from "../knative/providers.ts";
+import { kindsOf, pluralOf } from "../knative/providers.ts";
 import { requestsSince } from "./harness/audit.ts";
 import { type Answer, postCloudEvent } from "./harness/cloud-event.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
@@ -12,6 +13,7 @@ import type { ServedFunction } from "./harness/functions.ts";
 import { kustomized } from "./harness/kustomize.ts";
 import { metal3Machine, metal3MachineTemplate } from "./harness/metal3-objects.ts";
 import { type KubeObject, refOf, valueAt } from "./harness/objects.ts";
+import { allowRefusal } from "./harness/refusals.ts";
 import { metal3Version, sweepOf } from "./scenario/caretakers.ts";
 import { resourceEvent } from "./scenario/events.ts";
 import { isHeld, retiredAt, untilGone } from "./scenario/marks.ts";
@@ -180,6 +182,10 @@ test("a version that a source watches is not served -> the sweep warns on that s
 test("the same account without NAMESPACES -> is refused everywhere and does nothing: the setting is what it takes", async () => {
   const fresh = await controlPlane.api.create(template(tenant.namespace, "fresh"));
   const since = new Date();
+  for (const kind of kindsOf("core", "kubeadm", "metal3").filter(isTemplateKind)) {
+    const account = `${tenant.namespace}/retain-templates`;
+    allowRefusal({ account, grant: `list ${kind.group}/${pluralOf(kind)}` });
+  }
   const { reply } = await sweepOf(await tenant.serve("retain-templates", { NAMESPACES: "" }));
   expect(reply?.data).toMatchObject({ acts: [] });
   expect(refusedSince(since)).toContain(`list /apis/${metal3Version}/metal3machinetemplates?limit=500`);
