@@ -79,4 +79,5 @@ export const parts: readonly Part[] = [
   { name: "helm3", binaries: { helm3: "helm.sh/helm/v3/cmd/helm" }, coldSeconds: 70 },
   { name: "helm4", binaries: { helm4: "helm.sh/helm/v4/cmd/helm" }, coldSeconds: 70 },
   { name: "flux", binaries: { "flux-engine": "." }, coldSeconds: 130 },
+  { name: "argocd", binaries: { "argocd-engine": "." }, coldSeconds: 240 },
 ];

@@ -1,0 +1,226 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { deleteObjectsOf, installArgoCd, sync } from "./harness/argocd.ts";
+import type { ControlPlane } from "./harness/control-plane.ts";
+import { type KubeObject, refOf } from "./harness/objects.ts";
+import { stays } from "./harness/wait.ts";
+import {
+  comparedWith,
+  compareOptions,
+  deployed,
+  liveOf,
+  ourOptions,
+  standing,
+  statusOf,
+  syncedTo,
+  syncOptions,
+  syncTo,
+  untilNotPruned,
+} from "./scenario/argocd-rollout.ts";
+import { rendered } from "./scenario/argocd-source.ts";
+import { type Caretakers, startCaretakers } from "./scenario/caretakers.ts";
+import { isHeld, untilGone, untilHeld } from "./scenario/marks.ts";
+import { inTime, unhurried } from "./scenario/patience.ts";
+import { foundNodeReuse, untilSettled } from "./scenario/rollout.ts";
+import { isRetired } from "./scenario/settled.ts";
+import { startStage } from "./scenario/stage.ts";
+import { deploymentOf, machinesOf, templateNames, titleOf } from "./scenario/workers.ts";
+
+let controlPlane: ControlPlane;
+
+beforeAll(async () => {
+  controlPlane = await startStage();
+  await installArgoCd(controlPlane);
+});
+
+/** Puts a finalizer on an object that nobody takes off. */
+async function holdBarely(object: KubeObject): Promise<void> {
+  await controlPlane.api.mergePatch(refOf(object), { metadata: { finalizers: ["example.com/bare"] } });
+}
+
+describe("without the functions", unhurried, () => {
+  test.concurrent("the source renames its templates -> the data template is pruned from under the machines; what the Cluster owns stays unlisted", async () => {
+    const at = await deployed(controlPlane, "bare-none");
+    at.standIn.holdDeletions();
+    const compared = await syncedTo(at, "two");
+
+    const [data, ...owned] = at.old.templates.map(titleOf);
+    expect(await standing(at, at.old.templates)).toEqual(owned);
+    expect(data).toMatch(/^Metal3DataTemplate/);
+    expect(at.old.templates.map((template) => statusOf(compared, template))).toEqual([undefined, undefined, undefined]);
+    at.standIn.release();
+  });
+
+  test.concurrent("a bare finalizer, all in one wave -> the sync ends, and the Application stays OutOfSync", async () => {
+    const at = await deployed(controlPlane, "bare-one-wave");
+    await holdBarely(at.old.data);
+    const compared = await syncedTo(at, "two");
+
+    expect(compared.sync).toBe("OutOfSync");
+    expect(statusOf(compared, at.old.data)).toMatchObject({ status: "OutOfSync", requiresPruning: true });
+    expect(templateNames(await deploymentOf(at)).machine).not.toBe(at.old.data.metadata.name);
+    expect((await syncedTo(at, "two")).sync).toBe("OutOfSync");
+  });
+
+  test.concurrent("a bare finalizer, templates in the wave before the MachineDeployment -> no sync ends, and the rollout that would free them never begins", async () => {
+    const at = await deployed(controlPlane, "bare-two-waves", { waves: 2 });
+    await holdBarely(at.old.data);
+
+    for (const seconds of [20, 10]) {
+      const { phase, message } = await syncTo(at, "two", seconds);
+      expect([phase, message]).toEqual([
+        "Running",
+        expect.stringMatching(/^waiting for deletion of .*Metal3DataTemplate/),
+      ]);
+    }
+    expect(templateNames(await deploymentOf(at)).machine).toBe(at.old.data.metadata.name);
+  });
+});
+
+describe("with the functions", unhurried, () => {
+  let caretakers: Caretakers;
+
+  beforeAll(async () => {
+    caretakers = await startCaretakers(controlPlane, { env: { COLLECT_GRACE: "PT2S", RENEW_AFTER: "PT2S" } });
+  });
+
+  test.concurrent.for([
+    ["one wave", { waves: 1 }],
+    ["one wave, pruned last", { waves: 1, pruneLast: true }],
+    ["two waves", { waves: 2 }],
+    ["two waves, applied server-side", { waves: 2, serverSide: true }],
+  ] as const)(
+    "%s -> the sync ends Synced while the old templates live on, each until its last machine is gone",
+    async ([name, options]) => {
+      const at = await deployed(controlPlane, name.replaceAll(/\W+/g, "-"), options);
+      await untilNotPruned(at, at.old.templates);
+      at.standIn.holdDeletions();
+      const compared = await syncedTo(at, "two");
+
+      expect(compared.sync).toBe("Synced");
+      expect(statusOf(compared, at.old.data)).toMatchObject({ status: "OutOfSync", requiresPruning: true });
+      expect(await standing(at, at.old.templates)).toEqual(at.old.templates.map(titleOf));
+      at.standIn.release();
+      await untilSettled(at);
+      expect(foundNodeReuse(at)).toEqual([true, true]);
+    },
+  );
+
+  test.concurrent.for([
+    ["client-side", { serverSide: false }],
+    ["server-side", { serverSide: true }],
+  ] as const)(
+    "further syncs and self-heal, %s -> our options stay, and nobody writes the templates again",
+    async ([name, options]) => {
+      const at = await deployed(controlPlane, `heal-${name}`, options);
+      await untilNotPruned(at, at.old.templates);
+      const [, machine] = at.old.templates;
+      const changed = await controlPlane.api.mergePatch(refOf(at.old.data), {
+        spec: { metaData: { strings: [{ key: "example", value: "by hand" }] } },
+      });
+      const drifted = await inTime("the drift to be seen", async () => {
+        const compared = await comparedWith(at, "one");
+        return compared.sync === "OutOfSync" ? compared : undefined;
+      });
+      expect(statusOf(drifted, at.old.data)?.status).toBe("OutOfSync");
+
+      const before = await liveOf(at, machine as KubeObject);
+      expect((await syncedTo(at, "one")).sync).toBe("Synced");
+      expect((await syncedTo(at, "one")).sync).toBe("Synced");
+      const healed = await liveOf(at, at.old.data);
+      expect(healed.spec).toEqual(at.old.data.spec);
+      expect(healed.metadata.annotations?.[ourOptions]).toBe(changed.metadata.annotations?.[ourOptions]);
+      await untilNotPruned(at, at.old.templates);
+      expect((await liveOf(at, machine as KubeObject)).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+    },
+  );
+
+  test.concurrent.for([
+    ["client-side", { serverSide: false }],
+    ["server-side", { serverSide: true }],
+  ] as const)(
+    "the source sets sync options of its own, %s -> a hold, and nobody writes over the other",
+    async ([name, options]) => {
+      const annotations = { [syncOptions]: "Validate=true" };
+      const at = await deployed(controlPlane, `own-options-${name}`, { ...options, annotations });
+      await untilHeld(controlPlane.api, ...at.old.templates);
+      expect((await syncedTo(at, "one")).sync).toBe("Synced");
+
+      const before = await liveOf(at, at.old.data);
+      expect(before.metadata.annotations?.[syncOptions]).toBe("Validate=true");
+      await stays(
+        "the template as it is",
+        async () => {
+          const { metadata } = await liveOf(at, at.old.data);
+          await syncedTo(at, "one");
+          return metadata.resourceVersion === before.metadata.resourceVersion ? undefined : JSON.stringify(metadata);
+        },
+        { forMs: 5_000 },
+      );
+    },
+  );
+
+  test.concurrent("the source says Prune=false itself -> neither hold nor anything else of ours", async () => {
+    const annotations = { [syncOptions]: "Prune=false", [compareOptions]: "IgnoreExtraneous" };
+    const at = await deployed(controlPlane, "own-prune", { annotations });
+    await caretakers.sweep();
+
+    const { metadata } = await liveOf(at, at.old.data);
+    expect((metadata.managedFields ?? []).map(({ manager }) => manager)).not.toContain("capi-caretaker");
+    expect((await syncedTo(at, "two")).sync).toBe("Synced");
+    expect(await standing(at, at.old.templates)).toEqual(at.old.templates.map(titleOf));
+  });
+
+  test.concurrent("the source names the former templates again -> they were never retired, and the rollout goes back to them", async () => {
+    const at = await deployed(controlPlane, "back");
+    await untilNotPruned(at, at.old.templates);
+    at.standIn.holdDeletions();
+    await syncedTo(at, "two");
+    const before = await liveOf(at, at.old.data);
+    const compared = await syncedTo(at, "one");
+    at.standIn.release();
+    await untilSettled(at);
+
+    expect([compared.sync, statusOf(compared, at.old.data)]).toMatchObject(["Synced", { status: "Synced" }]);
+    expect(templateNames(await deploymentOf(at)).machine).toBe(at.old.data.metadata.name);
+    const after = await liveOf(at, at.old.data);
+    expect([after.metadata.uid, isRetired(after)]).toEqual([before.metadata.uid, false]);
+  });
+
+  test.concurrent("the Application is deleted while machines leave -> Prune=false guards nothing; the template comes back, goes with the last machine, and the deletion ends", async () => {
+    const at = await deployed(controlPlane, "deleted");
+    const idle = rendered(at.namespace, "idle").data;
+    await sync(controlPlane, at.application, [...at.old.objects, idle]);
+    await untilNotPruned(at, [...at.old.templates, idle]);
+    at.standIn.holdDeletions();
+    await controlPlane.api.delete(refOf(at.old.deployment));
+    await inTime("every machine to leave", async () => {
+      return (await machinesOf(at)).every(({ metadata }) => metadata.deletionTimestamp !== undefined);
+    });
+    const first = await liveOf(at, at.old.data);
+    const deletion = deleteObjectsOf(controlPlane, at.application, 120);
+
+    const back = await inTime("the data template to be back", async () => {
+      const live = await controlPlane.api.get(refOf(at.old.data));
+      return live !== undefined && live.metadata.uid !== first.metadata.uid ? live : undefined;
+    });
+    expect([isRetired(back), isHeld(back)]).toEqual([true, true]);
+    expect(await standing(at, [idle])).toEqual([]);
+    at.standIn.release();
+    const { deleted, remaining } = await deletion;
+    expect([new Set(deleted), remaining]).toEqual([new Set([at.old.data, idle].map(titleOf)), []]);
+    await untilGone(controlPlane.api, [at.old.data]);
+    expect(await machinesOf(at)).toEqual([]);
+    expect(foundNodeReuse(at)).toEqual([true, true]);
+  });
+
+  test.concurrent("the Application is deleted, and the MachineDeployment stays, since the Cluster owns it -> so does its data template, not retired", async () => {
+    const at = await deployed(controlPlane, "outlived");
+    await untilNotPruned(at, at.old.templates);
+    const { deleted } = await deleteObjectsOf(controlPlane, at.application, 10);
+
+    expect(new Set(deleted)).toEqual(new Set([titleOf(at.old.data)]));
+    await inTime("the data template to be live again", async () => !isRetired(await liveOf(at, at.old.data)));
+    await untilNotPruned(at, at.old.templates);
+    expect(await standing(at, at.old.objects)).toEqual(at.old.objects.map(titleOf));
+  });
+});
