@@ -186,16 +186,18 @@ describe("with the functions", unhurried, () => {
     expect([after.metadata.uid, isRetired(after)]).toEqual([before.metadata.uid, false]);
   });
 
-  test.concurrent("the Application is deleted while machines leave -> Prune=false guards nothing; the template comes back, goes with the last machine, and the deletion ends", async () => {
+  test.concurrent("the workers are deleted, and the Application while their machines leave -> Prune=false guards nothing; the data template comes back, goes with the last machine, and the deletion ends", async () => {
     const at = await deployed(controlPlane, "deleted");
     const idle = rendered(at.namespace, "idle").data;
     await sync(controlPlane, at.application, [...at.old.objects, idle]);
     await untilNotPruned(at, [...at.old.templates, idle]);
     at.standIn.holdDeletions();
-    await controlPlane.api.delete(refOf(at.old.deployment));
+    const [, ...named] = at.old.templates;
+    for (const object of [at.old.deployment, ...named]) await controlPlane.api.delete(refOf(object));
     await inTime("every machine to leave", async () => {
       return (await machinesOf(at)).every(({ metadata }) => metadata.deletionTimestamp !== undefined);
     });
+    await untilHeld(controlPlane.api, ...named);
     const first = await liveOf(at, at.old.data);
     const deletion = deleteObjectsOf(controlPlane, at.application, 120);
 
@@ -208,19 +210,24 @@ describe("with the functions", unhurried, () => {
     at.standIn.release();
     const { deleted, remaining } = await deletion;
     expect([new Set(deleted), remaining]).toEqual([new Set([at.old.data, idle].map(titleOf)), []]);
-    await untilGone(controlPlane.api, [at.old.data]);
+    await untilGone(controlPlane.api, at.old.templates);
     expect(await machinesOf(at)).toEqual([]);
     expect(foundNodeReuse(at)).toEqual([true, true]);
   });
 
-  test.concurrent("the Application is deleted, and the MachineDeployment stays, since the Cluster owns it -> so does its data template, not retired", async () => {
+  test.concurrent("the Application is deleted, and the MachineDeployment stays, since the Cluster owns it -> so does its data template", async () => {
     const at = await deployed(controlPlane, "outlived");
     await untilNotPruned(at, at.old.templates);
+    const first = await liveOf(at, at.old.data);
     const { deleted } = await deleteObjectsOf(controlPlane, at.application, 10);
 
     expect(new Set(deleted)).toEqual(new Set([titleOf(at.old.data)]));
-    await inTime("the data template to be live again", async () => !isRetired(await liveOf(at, at.old.data)));
-    await untilNotPruned(at, at.old.templates);
-    expect(await standing(at, at.old.objects)).toEqual(at.old.objects.map(titleOf));
+    await untilHeld(controlPlane.api, at.old.data);
+    await caretakers.sweep();
+    await inTime("what the machines need to stand", async () => {
+      return (await standing(at, at.old.objects)).length === at.old.objects.length;
+    });
+    expect((await liveOf(at, at.old.data)).metadata.uid).not.toBe(first.metadata.uid);
+    expect((await machinesOf(at)).filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([]);
   });
 });
