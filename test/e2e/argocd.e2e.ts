@@ -18,7 +18,7 @@ import {
 } from "./scenario/argocd-rollout.ts";
 import { rendered } from "./scenario/argocd-source.ts";
 import { type Caretakers, startCaretakers } from "./scenario/caretakers.ts";
-import { isHeld, untilGone, untilHeld } from "./scenario/marks.ts";
+import { isHeld, retiredAt, retiredLabel, untilGone, untilHeld } from "./scenario/marks.ts";
 import { inTime, unhurried } from "./scenario/patience.ts";
 import { foundNodeReuse, untilSettled } from "./scenario/rollout.ts";
 import { isRetired } from "./scenario/settled.ts";
@@ -35,6 +35,12 @@ beforeAll(async () => {
 /** Puts a finalizer on an object that nobody takes off. */
 async function holdBarely(object: KubeObject): Promise<void> {
   await controlPlane.api.mergePatch(refOf(object), { metadata: { finalizers: ["example.com/bare"] } });
+}
+
+/** Writes on templates what says that their owner no longer asks for them. */
+async function retire(templates: readonly KubeObject[]): Promise<void> {
+  const metadata = { annotations: { [retiredAt]: new Date().toISOString() }, labels: { [retiredLabel]: "true" } };
+  for (const template of templates) await controlPlane.api.mergePatch(refOf(template), { metadata });
 }
 
 describe("without the functions", unhurried, () => {
@@ -184,6 +190,47 @@ describe("with the functions", unhurried, () => {
     expect(templateNames(await deploymentOf(at)).machine).toBe(at.old.data.metadata.name);
     const after = await liveOf(at, at.old.data);
     expect([after.metadata.uid, isRetired(after)]).toEqual([before.metadata.uid, false]);
+  });
+
+  test.concurrent("what the source dropped is marked retired during the rollout -> held, gone with the last machine, and the Application stays Synced", async () => {
+    const at = await deployed(controlPlane, "retired", { waves: 2 });
+    await untilNotPruned(at, at.old.templates);
+    at.standIn.holdDeletions();
+    await syncedTo(at, "two");
+    await retire(at.old.templates);
+    await untilHeld(controlPlane.api, ...at.old.templates);
+    expect((await syncedTo(at, "two")).sync).toBe("Synced");
+    at.standIn.release();
+    await untilSettled(at);
+    await inTime("the old templates to go", async () => {
+      await caretakers.sweep();
+      return (await standing(at, at.old.templates)).length === 0;
+    });
+
+    const compared = await comparedWith(at, "two");
+    expect([compared.sync, statusOf(compared, at.old.data)]).toEqual(["Synced", undefined]);
+    expect(foundNodeReuse(at)).toEqual([true, true]);
+    await untilNotPruned(at, rendered(at.namespace, "two").templates);
+  });
+
+  test.concurrent("what was marked retired is named again -> options instead of the hold, and not retired", async () => {
+    const at = await deployed(controlPlane, "named-again");
+    await untilNotPruned(at, at.old.templates);
+    at.standIn.holdDeletions();
+    await syncedTo(at, "two");
+    await retire(at.old.templates);
+    await untilHeld(controlPlane.api, ...at.old.templates);
+    await syncedTo(at, "one");
+    at.standIn.release();
+    await untilSettled(at);
+    await inTime("the templates to be renewed", async () => {
+      await caretakers.sweep();
+      const live = await Promise.all(at.old.templates.map((template) => liveOf(at, template)));
+      return !live.some(isRetired);
+    });
+
+    await untilNotPruned(at, at.old.templates);
+    expect((await comparedWith(at, "one")).sync).toBe("Synced");
   });
 
   test.concurrent("the workers are deleted, and the Application while their machines leave -> Prune=false guards nothing; the data template comes back, goes with the last machine, and the deletion ends", async () => {
