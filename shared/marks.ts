@@ -5,6 +5,8 @@ const PREFIX = "capi-caretaker.io/";
 /** The hold: our finalizer on a template, after the pattern of Kubernetes' pvc-protection. */
 export const HOLD = `${PREFIX}in-use`;
 export const RETIRED_AT = `${PREFIX}retired-at`;
+/** Beside `retired-at` where no deletion was asked for: whose record no longer lists it. */
+export const RETIRED_BY = `${PREFIX}retired-by`;
 export const UNNEEDED_SINCE = `${PREFIX}unneeded-since`;
 export const RENEWED_AT = `${PREFIX}renewed-at`;
 export const RETAIN = `${PREFIX}retain`;
@@ -14,6 +16,7 @@ export const RETIRED_LABEL = `${PREFIX}retired`;
 /** The annotations that we set ourselves; `retain` and `adopt` are a person's. */
 export const MARKS: readonly string[] = [
   RETIRED_AT,
+  RETIRED_BY,
   UNNEEDED_SINCE,
   RENEWED_AT,
   `${PREFIX}argocd-options`,

@@ -6,6 +6,7 @@ import {
   HOLD,
   RENEWED_AT,
   RETIRED_AT,
+  RETIRED_BY,
   RETIRED_LABEL,
   retiredSince,
   timestamp,
@@ -51,9 +52,12 @@ export function bodyToCreate(
   const { status: _, metadata, ...rest } = body;
   const { name, namespace, labels, annotations } = metadata;
   const { [RETIRED_LABEL]: _label, ...keptLabels } = labels ?? {};
-  const { [RETIRED_AT]: _retired, [UNNEEDED_SINCE]: _unneeded, ...keptAnnotations } = annotations ?? {};
-  const marks =
-    as === "retired" ? { [RETIRED_AT]: timestamp(retiredSince(body) ?? now) } : { [RENEWED_AT]: timestamp(now) };
+  const { [RETIRED_AT]: _at, [RETIRED_BY]: by, [UNNEEDED_SINCE]: _unneeded, ...keptAnnotations } = annotations ?? {};
+  const retiredMarks = {
+    [RETIRED_AT]: timestamp(retiredSince(body) ?? now),
+    ...(by !== undefined && { [RETIRED_BY]: by }),
+  };
+  const marks = as === "retired" ? retiredMarks : { [RENEWED_AT]: timestamp(now) };
   return {
     ...rest,
     metadata: {

@@ -96,6 +96,12 @@ function templateSentence(decision: Of<"retain-templates" | "collect-templates">
       return "retired, and its Cluster is Terminating or gone";
     case "opted-out":
       return 'a person opted it out (retain: "false"), so what keeps it goes';
+    case "not-listed":
+      return "its owner no longer lists it, so it is retired";
+    case "listed":
+      return "retired, but its owner lists it again";
+    case "owner-unknown":
+      return `nothing needs it; waits until its owner's record tells that it is not listed (${decision.reason})`;
     case "wanted":
       return `retired, but wanted again by${by}`;
     default:

@@ -1,4 +1,3 @@
-import { ARGOCD_OPTIONS } from "../../shared/argocd-options.ts";
 import type { Facts } from "../../shared/facts.ts";
 import {
   annotation,
@@ -14,11 +13,13 @@ import {
 } from "../../shared/marks.ts";
 import { isTerminating, type KubeObject, keyOf, type ObjectKey } from "../../shared/object.ts";
 import { type ClusterState, clusterState } from "../../shared/owning-clusters.ts";
+import { type ByRecord, isCaredFor, retireByRecord, type Said, unretireByRecord, waitForRecord } from "./by-record.ts";
 
 type By = readonly ObjectKey[];
 
-/** What becomes of a template whose owner asked for its deletion. */
+/** What becomes of a template whose owner asked for its deletion, or no longer lists it. */
 export type Decision =
+  | ByRecord
   | { readonly verdict: "leave"; readonly because: "off-limits" | "opted-out" | "not-retired" | "not-held" }
   /** A person opted the live template out: the hold and our options for Argo CD go, the template stays. */
   | { readonly verdict: "release"; readonly because: "opted-out" }
@@ -52,26 +53,34 @@ export interface Terms {
 // A tool that deletes and recreates at every turn would have us renew at every turn.
 const CONTEST_WINDOW = Temporal.Duration.from({ hours: 1 });
 
-/** Decides about one template. `template` may be newer than the facts. */
-export function decide(template: KubeObject, facts: Facts, terms: Terms): Decision {
+/**
+ * Decides about one template. `template` may be newer than the facts.
+ *
+ * @param said what the record of its owner says, undefined where it was not asked
+ */
+export function decide(template: KubeObject, facts: Facts, terms: Terms, said?: Said): Decision {
   if (isOffLimits(template)) return { verdict: "leave", because: "off-limits" };
   if (isOptedOut(template)) return decideOptedOut(template);
-  if (!isRetired(template)) return { verdict: "leave", because: "not-retired" };
-  if (isTerminating(template) && !hasHold(template)) return { verdict: "leave", because: "not-held" };
   const key = keyOf(template);
-  const clusters = clusterState(template, facts.graph);
   const wantedBy = facts.wantedBy(key);
+  if (!isRetired(template)) {
+    return retireByRecord(template, said, wantedBy.length > 0) ?? { verdict: "leave", because: "not-retired" };
+  }
+  if (isTerminating(template) && !hasHold(template)) return { verdict: "leave", because: "not-held" };
+  const again = isTerminating(template) ? undefined : unretireByRecord(said);
+  if (again !== undefined) return again;
+  const clusters = clusterState(template, facts.graph);
   if (wantedBy.length > 0) return decideWanted(template, wantedBy, clusters, facts, terms);
   if (facts.needed.has(key)) return { verdict: "keep", because: "needed", by: facts.needed.by(key) };
   const doubt = facts.doubtAbout(key);
   if (doubt !== undefined) return { verdict: "keep", ...doubt };
-  return decideUnneeded(template, clusters, terms);
+  const wait = isTerminating(template) ? undefined : waitForRecord(template, said);
+  return wait ?? decideUnneeded(template, clusters, terms);
 }
 
 function decideOptedOut(template: KubeObject): Decision {
   if (isTerminating(template)) return { verdict: hasHold(template) ? "collect" : "leave", because: "opted-out" };
-  const isCaredFor = hasHold(template) || annotation(template, ARGOCD_OPTIONS) !== undefined;
-  return { verdict: isCaredFor ? "release" : "leave", because: "opted-out" };
+  return { verdict: isCaredFor(template) ? "release" : "leave", because: "opted-out" };
 }
 
 function decideWanted(

@@ -1,6 +1,7 @@
 import type { Context } from "../../shared/context.ts";
 import { type KubeObject, keyText } from "../../shared/object.ts";
 import { tell } from "../../shared/tell.ts";
+import type { ByRecord } from "./by-record.ts";
 import type { Decision } from "./decide.ts";
 
 /** Tells people on the template why it stays; the other verdicts are told when they are carried out. */
@@ -19,4 +20,13 @@ export async function explain(context: Context, template: KubeObject, decision: 
     action: "Collect",
     note: note.slice(0, 1000),
   });
+}
+
+/** Tells people on the template what the record of its owner made of it. */
+export async function tellByRecord(context: Context, template: KubeObject, { verdict }: ByRecord): Promise<void> {
+  const [reason, action, note] =
+    verdict === "retire"
+      ? ["TemplateRetired", "Retire", "Its owner no longer lists it; it goes once nothing needs it any more."]
+      : ["TemplateUnretired", "Unretire", "Its owner lists it again; it stays until its deletion is asked for anew."];
+  await tell(context, { regarding: template, type: "Normal", reason, action, note });
 }

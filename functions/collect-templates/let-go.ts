@@ -5,11 +5,13 @@ import { type Copy, saveCopy } from "../../shared/copies.ts";
 import { type Facts, gatherFacts } from "../../shared/facts.ts";
 import { HOLD, hasHold, otherFinalizers } from "../../shared/marks.ts";
 import { isTerminating, type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
+import { openRecords, type Records } from "../../shared/owners/records.ts";
 import { recreate } from "../../shared/recreate.ts";
 import { onObject } from "../../shared/retry.ts";
 import type { Tally } from "../../shared/tally.ts";
 import { tell } from "../../shared/tell.ts";
 import { decide } from "./decide.ts";
+import { askRecord } from "./record.ts";
 import { CONCERN, termsOf } from "./terms.ts";
 
 /**
@@ -18,7 +20,9 @@ import { CONCERN, termsOf } from "./terms.ts";
  * in between; then the template comes back from the body in hand.
  */
 export async function letGo(context: Context, keys: readonly ObjectKey[], facts: Facts, tally: Tally): Promise<void> {
-  const asked = await eachOf(keys, tally, (key) => askForDeletion(context, key, facts));
+  // The owner may have changed its mind since the decision.
+  const records = openRecords(context.cluster);
+  const asked = await eachOf(keys, tally, (key) => askForDeletion(context, key, facts, records));
   const looked = asked.length === 0 ? facts : await gatherFacts(context.cluster);
   const dropped = await eachOf(keys, tally, (key) => dropHold(context, key, looked));
   if (dropped.length === 0) return;
@@ -41,9 +45,15 @@ async function eachOf<Result>(
   return results;
 }
 
-async function askForDeletion(context: Context, key: ObjectKey, facts: Facts): Promise<true | undefined> {
+async function askForDeletion(
+  context: Context,
+  key: ObjectKey,
+  facts: Facts,
+  records: Records,
+): Promise<true | undefined> {
   return onObject(context.cluster, key, async (live) => {
-    const isStillDue = decide(live, facts, termsOf(context)).verdict === "collect";
+    const said = await askRecord(context, records, live);
+    const isStillDue = decide(live, facts, termsOf(context), said).verdict === "collect";
     if (!isStillDue || isTerminating(live)) return undefined;
     // Without a hold it would be gone before we look again.
     const finalizers = [...otherFinalizers(live), HOLD];

@@ -6,6 +6,7 @@ import {
   otherFinalizers,
   RENEWED_AT,
   RETIRED_AT,
+  RETIRED_BY,
   RETIRED_LABEL,
   timestamp,
   UNNEEDED_SINCE,
@@ -33,7 +34,8 @@ export async function renew(context: Context, key: ObjectKey, facts: Facts): Pro
 }
 
 async function unretire({ cluster, now }: Context, live: KubeObject): Promise<boolean> {
-  const annotations = { [RETIRED_AT]: null, [UNNEEDED_SINCE]: null, [RENEWED_AT]: timestamp(now()) };
+  const gone = { [RETIRED_AT]: null, [RETIRED_BY]: null, [UNNEEDED_SINCE]: null };
+  const annotations = { ...gone, [RENEWED_AT]: timestamp(now()) };
   await cluster.patch(live, { metadata: { annotations, labels: { [RETIRED_LABEL]: null } } });
   return true;
 }

@@ -1,13 +1,24 @@
 import { optionsTakenOff } from "../../shared/argocd-options.ts";
-import type { Context } from "../../shared/context.ts";
+import type { Act, Context } from "../../shared/context.ts";
 import type { Facts } from "../../shared/facts.ts";
-import { annotation, otherFinalizers, timestamp, UNNEEDED_SINCE } from "../../shared/marks.ts";
-import { type KubeObject, keyText, type ObjectKey } from "../../shared/object.ts";
+import {
+  annotation,
+  otherFinalizers,
+  RETIRED_AT,
+  RETIRED_BY,
+  RETIRED_LABEL,
+  timestamp,
+  UNNEEDED_SINCE,
+} from "../../shared/marks.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
+import { openRecords } from "../../shared/owners/records.ts";
 import { onObject } from "../../shared/retry.ts";
 import type { Tally } from "../../shared/tally.ts";
+import type { Said } from "./by-record.ts";
 import { type Decision, decide } from "./decide.ts";
-import { explain } from "./explain.ts";
+import { explain, tellByRecord } from "./explain.ts";
 import { letGo } from "./let-go.ts";
+import { askRecord } from "./record.ts";
 import { renew } from "./renew.ts";
 import { termsOf } from "./terms.ts";
 
@@ -23,6 +34,7 @@ export async function settle(
   tellKept: boolean,
 ): Promise<void> {
   const letting: ObjectKey[] = [];
+  const records = openRecords(context.cluster);
   for (const { group, kind, reason } of facts.unread) {
     context.log.warn({ group, kind, reason }, "kind cannot be read; what it may refer to stays");
     tally.count("unread-kinds");
@@ -30,27 +42,38 @@ export async function settle(
   for (const key of keys) {
     const template = facts.graph.get(key);
     if (template === undefined) continue;
-    const decision = decide(template, facts, termsOf(context));
+    const said = await askRecord(context, records, template);
+    const decision = decide(template, facts, termsOf(context), said);
     if (decision.verdict === "leave") continue;
     context.log.info({ object: keyText(key), ...decision }, "decided");
     tally.count(decision.verdict);
     if (tellKept) await explain(context, template, decision);
     if (decision.verdict === "collect") letting.push(key);
     else if (decision.verdict === "renew") tally.done(await tally.try(keyText(key), () => renew(context, key, facts)));
-    else await tally.try(keyText(key), () => keepMarks(context, key, facts, template));
+    else tally.done(await tally.try(keyText(key), () => keepMarks(context, template, facts, said)));
   }
   await letGo(context, letting, facts, tally);
 }
 
 /** Brings the marks of a template that stays in line with its decision. */
-async function keepMarks(context: Context, key: ObjectKey, facts: Facts, seen: KubeObject): Promise<void> {
+async function keepMarks(
+  context: Context,
+  seen: KubeObject,
+  facts: Facts,
+  said: Said | undefined,
+): Promise<Act | undefined> {
   const { cluster } = context;
-  const carryOut = async (live: KubeObject) => {
+  const carryOut = async (live: KubeObject): Promise<Act | undefined> => {
     const terms = termsOf(context);
-    const patch = marksFor(live, decide(live, facts, terms), terms.now);
-    if (patch !== undefined) await cluster.patch(live, { metadata: patch });
+    const decision = decide(live, facts, terms, said);
+    const patch = marksFor(live, decision, terms.now);
+    if (patch === undefined) return undefined;
+    await cluster.patch(live, { metadata: patch });
+    if (decision.verdict !== "retire" && decision.verdict !== "unretire") return undefined;
+    await tellByRecord(context, live, decision);
+    return { noun: "template", done: `${decision.verdict}d`, object: keyOf(live), because: decision.because };
   };
-  await onObject(cluster, key, carryOut, seen);
+  return onObject(cluster, keyOf(seen), carryOut, seen);
 }
 
 function marksFor(live: KubeObject, decision: Decision, now: Temporal.Instant): Record<string, unknown> | undefined {
@@ -62,6 +85,16 @@ function marksFor(live: KubeObject, decision: Decision, now: Temporal.Instant): 
       return { annotations: { [UNNEEDED_SINCE]: timestamp(now) } };
     case "release":
       return { finalizers: otherFinalizers(live), annotations: optionsTakenOff(live) ?? {} };
+    case "retire":
+      return {
+        annotations: { [RETIRED_AT]: timestamp(now), [RETIRED_BY]: decision.tool },
+        labels: { [RETIRED_LABEL]: "true" },
+      };
+    case "unretire":
+      return {
+        annotations: { [RETIRED_AT]: null, [RETIRED_BY]: null, [UNNEEDED_SINCE]: null },
+        labels: { [RETIRED_LABEL]: null },
+      };
     default:
       return undefined;
   }
