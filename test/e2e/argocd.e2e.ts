@@ -165,6 +165,22 @@ describe("with the functions", unhurried, () => {
     },
   );
 
+  test.concurrent("the source sets sync options of its own, two waves -> the sync waits for what is held, and nothing that machines need goes", async () => {
+    const at = await deployed(controlPlane, "own-options-waves", {
+      waves: 2,
+      annotations: { [syncOptions]: "Validate=true" },
+    });
+    await untilHeld(controlPlane.api, ...at.old.templates);
+    const { phase, message } = await syncTo(at, "two", 15);
+
+    expect([phase, message]).toEqual([
+      "Running",
+      expect.stringMatching(/^waiting for deletion of .*Metal3DataTemplate/),
+    ]);
+    await untilHeld(controlPlane.api, ...at.old.templates);
+    expect((await machinesOf(at)).filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([]);
+  });
+
   test.concurrent("the source says Prune=false itself -> neither hold nor anything else of ours", async () => {
     const annotations = { [syncOptions]: "Prune=false", [compareOptions]: "IgnoreExtraneous" };
     const at = await deployed(controlPlane, "own-prune", { annotations });
