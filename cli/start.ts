@@ -1,4 +1,4 @@
-import { connect } from "../shared/connect.ts";
+import { connect, connectCallers } from "../shared/connect.ts";
 import type { Handle } from "../shared/context.ts";
 import { InputError } from "../shared/input-error.ts";
 import { createLog, type Log } from "../shared/log.ts";
@@ -29,8 +29,10 @@ async function main(name = ""): Promise<void> {
   const log = createLog(settings.logLevel, name);
   const { handle, prepare } = await load();
   await prepare?.(settings, log);
-  const context = { cluster: await connect(settings), settings, log, now: () => Temporal.Now.instant() };
-  const server = await startServer(createApp(name, handle, context), settings.port);
+  const now = () => Temporal.Now.instant();
+  const checkCaller = await connectCallers(settings, now);
+  const context = { cluster: await connect(settings), settings, log, now };
+  const server = await startServer(createApp(name, handle, context, checkCaller), settings.port);
   log.info({ port: server.port, dryRun: settings.dryRun }, "serving");
   const drain = async () => {
     log.info("draining");

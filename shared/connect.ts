@@ -1,6 +1,8 @@
+import type { CheckCaller } from "./callers.ts";
 import type { Cluster } from "./cluster.ts";
 import { dryRun } from "./dry-run.ts";
 import { inNamespaces } from "./in-namespaces.ts";
+import { InputError } from "./input-error.ts";
 import type { Settings } from "./settings.ts";
 
 /**
@@ -13,6 +15,28 @@ export async function connect(settings: Settings): Promise<Cluster> {
   const cluster = settings.snapshot === undefined ? await live(settings) : await snapshot(settings.snapshot, settings);
   const seen = inNamespaces(cluster, settings);
   return settings.dryRun ? dryRun(seen) : seen;
+}
+
+/**
+ * The check of who sends an event, by the keys of the cluster's own API server; undefined where the settings name no
+ * callers.
+ *
+ * Throws an InputError with a snapshot, and where `connect` does for a live cluster.
+ */
+export async function connectCallers(
+  settings: Settings,
+  now: () => Temporal.Instant,
+): Promise<CheckCaller | undefined> {
+  const { callers, snapshot: folder } = settings;
+  if (callers === undefined) return undefined;
+  if (folder !== undefined) {
+    throw new InputError(
+      "OIDC_AUDIENCE and SNAPSHOT are both set; a snapshot has no API server whose keys could be asked for, so no caller could be checked",
+    );
+  }
+  const { checkCallers } = await import("./callers.ts");
+  const { apiServerIssuer } = await import("./kubernetes/issuer.ts");
+  return checkCallers(callers, await apiServerIssuer(settings, now), now);
 }
 
 // Each way to a cluster loads only what it needs: the client library is most of a function's start-up time.

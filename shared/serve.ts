@@ -1,7 +1,8 @@
 import { createServer, type ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import type { CheckCaller } from "./callers.ts";
 import { type Change, readChange } from "./change.ts";
 import type { Context, Handle } from "./context.ts";
 import { isLookedAt } from "./in-namespaces.ts";
@@ -12,21 +13,34 @@ const HOW_TO_CALL = "POST a CloudEvent to /, or GET /health/liveness or /health/
 
 /**
  * The HTTP contract of one function: 204 handled, 200 with one reply CloudEvent when something was done, 400 and 413
- * for what the Broker must not send again, 503 for what it may. Never 404 or 409, which the Broker retries
- * (knative/eventing pkg/kncloudevents/retries.go).
+ * for what the Broker must not send again, 401 and 403 for callers that are not let in, 503 for what may be sent again.
+ * Never 404 or 409, which the Broker retries (knative/eventing pkg/kncloudevents/retries.go).
+ *
+ * Throws where the settings name callers and nothing checks them.
  *
  * @param name the function's, for the source of its replies
+ * @param checkCaller undefined lets everybody in
  */
-export function createApp(name: string, handle: Handle, context: Context): Hono {
+export function createApp(name: string, handle: Handle, context: Context, checkCaller?: CheckCaller): Hono {
   const app = new Hono();
   const { log, settings } = context;
+  if (settings.callers !== undefined && checkCaller === undefined) throw new Error("nothing checks the callers");
   const limit = bodyLimit({
     maxSize: settings.maxEventBytes,
     onError: (c) =>
       c.text(`the event is larger than MAX_EVENT_BYTES (${settings.maxEventBytes}); the sweep does its work\n`, 413),
   });
 
-  app.post("/", limit, async (c) => {
+  const onlyCallers: MiddlewareHandler = async (c, next) => {
+    const refusal = await checkCaller?.(c.req.header("authorization"));
+    if (refusal === undefined) return next();
+    const { status, reason, subject } = refusal;
+    log.warn({ status, reason, subject }, "caller refused");
+    if (status === 403) return c.text("this sender may not send events here\n", 403);
+    return c.text("a valid token is needed\n", 401, { "www-authenticate": "Bearer" });
+  };
+
+  app.post("/", onlyCallers, limit, async (c) => {
     const body = await c.req.text();
     let change: Change;
     try {

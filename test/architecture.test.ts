@@ -31,6 +31,7 @@ const PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   "@hono/node-server": [/^shared\/serve\.ts$/],
   hono: [/^shared\/serve\.ts$/],
+  jose: [/^shared\/callers\.ts$/],
   pino: [/^shared\/log\.ts$/],
   yaml: [
     /^shared\/snapshot\/read\.ts$/,
@@ -49,9 +50,9 @@ const READS_ENVIRONMENT: readonly RegExp[] = [
 /** What a decision may never reach by an import of values: clients, servers, clocks, writes and whatever hides them. */
 const EFFECTS: readonly RegExp[] = [
   IMPLEMENTATIONS,
-  /^shared\/(change|connect|context|copies|dry-run|facts|finish-copies|log|recreate|reply|retry|serve|settings|tally|tell)\.ts$/,
+  /^shared\/(callers|change|connect|context|copies|dry-run|facts|finish-copies|log|recreate|reply|retry|serve|settings|tally|tell)\.ts$/,
   /^node:(?!util$)/,
-  /^(@kubernetes\/|cloudevents|hono|@hono\/|pino|yaml)/,
+  /^(@kubernetes\/|cloudevents|hono|@hono\/|jose|pino|yaml)/,
   new RegExp(`^${COMPUTED}$`),
 ];
 /** Effects by name that are none in use: the file that imports it, and what it imports. */
