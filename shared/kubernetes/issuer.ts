@@ -15,9 +15,11 @@ const TIMEOUT_MS = PAUSE.total("milliseconds");
 const text = z.string().exactOptional();
 const Configuration = z.looseObject({ issuer: z.string().min(1) });
 const Keys = z.looseObject({
-  keys: z.array(
-    z.object({ kty: z.string(), kid: text, use: text, alg: text, n: text, e: text, crv: text, x: text, y: text }),
-  ),
+  keys: z
+    .array(
+      z.object({ kty: z.string(), kid: text, use: text, alg: text, n: text, e: text, crv: text, x: text, y: text }),
+    )
+    .min(1),
 });
 
 /**

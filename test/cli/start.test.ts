@@ -45,6 +45,12 @@ test.each<readonly [situation: string, args: readonly string[], environment: Rec
   ["a bad port", ["retain-templates"], { PORT: "http" }, 'PORT is "http"'],
   ["a bad grace", ["collect-templates"], { COLLECT_GRACE: "ten" }, 'COLLECT_GRACE is "ten"'],
   ["a snapshot that is none", ["collect-templates"], { SNAPSHOT: "./nowhere" }, "./nowhere"],
+  [
+    "callers to check, and a snapshot that has no keys",
+    ["retain-templates"],
+    { SNAPSHOT: ".", OIDC_AUDIENCE: "a", OIDC_SUBJECTS: "s" },
+    "OIDC_AUDIENCE and SNAPSHOT are both set",
+  ],
 ])("%s -> the start stops with exit 2 and says why", async (_, args, environment, error) => {
   const { code, stderr } = await runCli("cli/start.ts", args, environment);
   expect(code).toBe(2);
