@@ -1,7 +1,7 @@
 import { ARGOCD_OPTIONS } from "../../shared/argocd-options.ts";
 import { annotation, hasHold, RETIRED_BY } from "../../shared/marks.ts";
 import type { KubeObject } from "../../shared/object.ts";
-import type { Answer } from "../../shared/owners/records.ts";
+import type { Answer } from "../../shared/owners/answer.ts";
 import type { RecordTool } from "../../shared/settings.ts";
 
 /** What the record of a template's one owner says of it. */

@@ -1,0 +1,35 @@
+import type { Cluster } from "../cluster.ts";
+import { label } from "../marks.ts";
+import { type KubeObject, keyOf, keyText } from "../object.ts";
+import { answer, type Lists, unknown } from "./answer.ts";
+import { listedTemplates } from "./helm-manifest.ts";
+import type { Owner } from "./owner.ts";
+
+const SECRET = { group: "", kind: "Secret" };
+
+/**
+ * The manifest of a Helm release: of its newest revision, which must be the deployed one. While a later one is pending,
+ * failed or being uninstalled, what is deployed is open.
+ *
+ * Helm keeps each revision in a Secret labelled with owner, name, status and version (helm pkg/storage/driver/secrets.go,
+ * the same in 3 and 4). With another storage driver there is none, and nothing is known.
+ */
+export async function readRelease(cluster: Cluster, { namespace = "", name }: Owner): Promise<Lists> {
+  const secrets = await cluster.list(SECRET, { namespace, label: "owner", metadataOnly: true });
+  const revisions = secrets.filter((one) => label(one, "owner") === "helm" && label(one, "name") === name);
+  if (revisions.length === 0) return unknown("no-record");
+  if (revisions.some((one) => Number.isNaN(versionOf(one)))) return unknown("corrupt");
+  const newest = revisions.reduce((a, b) => (versionOf(a) > versionOf(b) ? a : b));
+  const status = label(newest, "status");
+  if (status !== "deployed") return unknown(status ?? "corrupt");
+  const secret = await cluster.get(keyOf(newest));
+  if (secret === undefined) return unknown("unsettled");
+  const listed = await listedTemplates(secret, { name, namespace, version: versionOf(newest) });
+  if (listed === undefined) return unknown("corrupt");
+  return (template) => answer(listed.has(keyText(keyOf(template))));
+}
+
+function versionOf(secret: KubeObject): number {
+  const version = label(secret, "version") ?? "";
+  return /^\d+$/.test(version) ? Number(version) : Number.NaN;
+}
