@@ -77,6 +77,11 @@ export async function startEventing(controlPlane: ControlPlane, network: Cluster
   await untilServing(filterChild, `http://127.0.0.1:${filter}`);
   network.route(`broker-ingress.${eventingNamespace}.svc.cluster.local`, `http://127.0.0.1:${ingress}`);
   network.route(`broker-filter.${eventingNamespace}.svc.cluster.local`, `http://127.0.0.1:${filter}`);
+  await startControllers(controlPlane, network);
+}
+
+/** Starts Knative's own controllers of Brokers, Triggers, channels and ApiServerSources alone; they deliver nothing. */
+export async function startControllers(controlPlane: ControlPlane, network: ClusterNetwork): Promise<void> {
   await startPart(controlPlane, network, {
     name: "eventing",
     // A look at every right of every source in every namespace would take minutes at the default rate.

@@ -15,12 +15,12 @@ export function userOf({ namespace, name }: Account): string {
   return `system:serviceaccount:${namespace}:${name}`;
 }
 
-/** Mints a token of an existing service account through the TokenRequest API. */
-export async function mintToken(api: Api, namespace: string, name: string, seconds = 3600): Promise<string> {
+/** Mints a token of an hour of an existing service account through the TokenRequest API; for the API server unless an audience is named. */
+export async function mintToken(api: Api, namespace: string, name: string, audience?: string): Promise<string> {
   const request = {
     apiVersion: "authentication.k8s.io/v1",
     kind: "TokenRequest",
-    spec: { expirationSeconds: seconds },
+    spec: { expirationSeconds: 3600, ...(audience === undefined ? {} : { audiences: [audience] }) },
   };
   const { status, body } = await api.raw({
     method: "POST",
