@@ -23,9 +23,10 @@ export async function onObject<Result>(
       return await act(live);
     } catch (error) {
       if (!failedWith(error, "not-found", "conflict")) throw error;
+      const { uid } = live.metadata;
       live = await cluster.get(key);
-      // While the object stands, what was not found is something else that the act needed.
-      if (live !== undefined && error.failure === "not-found") throw error;
+      // While this very object stands, what was not found is something else that the act needed.
+      if (live?.metadata.uid === uid && error.failure === "not-found") throw error;
       if (live !== undefined && left === 1) {
         throw new ClusterError("unavailable", `still in conflict: ${error.message}`, { cause: error });
       }

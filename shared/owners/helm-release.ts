@@ -2,7 +2,6 @@ import type { Cluster } from "../cluster.ts";
 import { label } from "../marks.ts";
 import { type KubeObject, keyOf, keyText } from "../object.ts";
 import { answer, type Lists, unknown } from "./answer.ts";
-import { listedTemplates } from "./helm-manifest.ts";
 import type { Owner } from "./owner.ts";
 
 const SECRET = { group: "", kind: "Secret" };
@@ -24,6 +23,8 @@ export async function readRelease(cluster: Cluster, { namespace = "", name }: Ow
   if (status !== "deployed") return unknown(status ?? "corrupt");
   const secret = await cluster.get(keyOf(newest));
   if (secret === undefined) return unknown("unsettled");
+  // What reads YAML is loaded only where a release is read at all.
+  const { listedTemplates } = await import("./helm-manifest.ts");
   const listed = await listedTemplates(secret, { name, namespace, version: versionOf(newest) });
   if (listed === undefined) return unknown("corrupt");
   return (template) => answer(listed.has(keyText(keyOf(template))));

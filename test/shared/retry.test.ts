@@ -108,6 +108,18 @@ describe("an object that is gone", () => {
   });
 });
 
+it("an object that was replaced just as it was not found -> acted on anew", async () => {
+  const { cluster } = watched(async ({ other, attempt }) => {
+    if (attempt > 1) return;
+    const live = await other.get(key);
+    if (live !== undefined) await other.delete(live);
+    await other.create({ ...template, metadata: { ...template.metadata, uid: "another" } });
+    throw new ClusterError("not-found", "x");
+  });
+  const patched = await onObject(cluster, key, (live) => cluster.patch(live, touch));
+  expect(patched?.metadata.labels).toEqual({ x: "y" });
+});
+
 describe("other failures", () => {
   it.each(["forbidden", "invalid", "already-exists", "unavailable", "expired"] as const)(
     "%s -> thrown at once",

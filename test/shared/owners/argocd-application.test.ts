@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import type { KubeObject } from "../../../shared/object.ts";
+import { openRecords } from "../../../shared/owners/records.ts";
+import { snapshotCluster } from "../../../shared/snapshot/cluster.ts";
+import {
+  cluster,
+  HOME,
+  inNamespace,
+  metal3MachineTemplate,
+  object,
+  ownedBy,
+  terminating,
+} from "../../build/objects.ts";
+
+const t = metal3MachineTemplate("t");
+const owned = ownedBy(t, cluster());
+const ENTRY = { group: "infrastructure.cluster.x-k8s.io", kind: "Metal3MachineTemplate", namespace: HOME, name: "t" };
+const OTHER = { kind: "ConfigMap", namespace: HOME, name: "other", version: "v1" };
+
+const settled = (changes: object = {}) => ({
+  sync: { status: "Synced" },
+  operationState: { phase: "Succeeded" },
+  resources: [OTHER, ENTRY],
+  ...changes,
+});
+const app = (status: unknown, more: object = {}) =>
+  inNamespace(object("Application.argoproj.io/v1alpha1", "workers", { status, ...more }), "argocd");
+const without = app(settled({ resources: [OTHER] }));
+
+test.each<[situation: string, outcome: string, apps: readonly KubeObject[], template?: KubeObject, namespace?: string]>(
+  [
+    ["among its resources", "true listed", [app(settled())]],
+    ["among its resources, by namespace", "true listed", [app(settled())], t, "argocd"],
+    ["to be pruned", "false not-listed", [app(settled({ resources: [{ ...ENTRY, requiresPruning: true }] }))]],
+    ["not among them, and owned", "false not-listed", [without], owned],
+    ["not among them, and not owned", "unknown not-among-resources", [without]],
+    [
+      "another namespace in the entry",
+      "unknown not-among-resources",
+      [app(settled({ resources: [{ ...ENTRY, namespace: "b" }] }))],
+    ],
+    ["no resources", "unknown no-resources", [app(settled({ resources: [] }))], owned],
+    ["no such Application", "unknown no-record", []],
+    ["no such Application in that namespace", "unknown no-record", [app(settled())], t, "other"],
+    ["two of that name", "unknown several-of-that-name", [app(settled()), inNamespace(app(settled()), "b")]],
+    ["two of that name, the namespace told", "true listed", [app(settled()), inNamespace(app({}), "b")], t, "argocd"],
+    ["out of sync", "unknown not-synced", [app(settled({ sync: { status: "OutOfSync" } }))]],
+    ["a sync is running", "unknown operation-running", [app(settled({ operationState: { phase: "Running" } }))]],
+    ["the last sync failed", "unknown operation-failed", [app(settled({ operationState: { phase: "Failed" } }))]],
+    ["a sync is asked for", "unknown operation-requested", [app(settled(), { operation: { sync: {} } })]],
+    ["never synced by an operation", "true listed", [app(settled({ operationState: undefined }))]],
+    [
+      "its source cannot be read",
+      "unknown error-condition",
+      [app(settled({ conditions: [{ type: "ComparisonError" }] }))],
+    ],
+    ["a warning", "true listed", [app(settled({ conditions: [{ type: "OrphanedResourceWarning" }] }))]],
+    ["being deleted", "unknown terminating", [terminating(app(settled()))]],
+    ["no status yet", "unknown unsettled", [app(undefined)]],
+    ["a status of another shape", "unknown unsettled", [app(settled({ resources: "none" }))]],
+  ],
+)("%s -> %s", async (_, outcome, apps, template = t, namespace) => {
+  const owner = { tool: "argocd", kind: "Application", namespace, name: "workers" } as const;
+  const { lists, reason } = await openRecords(snapshotCluster(apps))(owner, template);
+  expect(`${lists} ${reason}`).toBe(outcome);
+});
