@@ -102,6 +102,7 @@ test("overlays -> the ones that the issue asks for, each of them leads to the ba
     "dry-run",
     "hold-at-creation",
     "kafka",
+    "keep-charts",
     "minimal",
     "oidc",
     "tenant",
