@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { deleteObjectsOf, installArgoCd, sync } from "./harness/argocd.ts";
 import type { ControlPlane } from "./harness/control-plane.ts";
 import { type KubeObject, refOf } from "./harness/objects.ts";
@@ -6,7 +6,9 @@ import { stays } from "./harness/wait.ts";
 import {
   comparedWith,
   compareOptions,
+  type Deployed,
   deployed,
+  letReadApplications,
   liveOf,
   ourOptions,
   standing,
@@ -18,7 +20,7 @@ import {
 } from "./scenario/argocd-rollout.ts";
 import { rendered } from "./scenario/argocd-source.ts";
 import { type Caretakers, startCaretakers } from "./scenario/caretakers.ts";
-import { isHeld, retiredAt, retiredLabel, untilGone, untilHeld } from "./scenario/marks.ts";
+import { isHeld, untilGone, untilHeld } from "./scenario/marks.ts";
 import { inTime, unhurried } from "./scenario/patience.ts";
 import { foundNodeReuse, untilSettled } from "./scenario/rollout.ts";
 import { isRetired } from "./scenario/settled.ts";
@@ -35,12 +37,6 @@ beforeAll(async () => {
 /** Puts a finalizer on an object that nobody takes off. */
 async function holdBarely(object: KubeObject): Promise<void> {
   await controlPlane.api.mergePatch(refOf(object), { metadata: { finalizers: ["example.com/bare"] } });
-}
-
-/** Writes on templates what says that their owner no longer asks for them. */
-async function retire(templates: readonly KubeObject[]): Promise<void> {
-  const metadata = { annotations: { [retiredAt]: new Date().toISOString() }, labels: { [retiredLabel]: "true" } };
-  for (const template of templates) await controlPlane.api.mergePatch(refOf(template), { metadata });
 }
 
 describe("without the functions", unhurried, () => {
@@ -88,6 +84,8 @@ describe("with the functions", unhurried, () => {
   beforeAll(async () => {
     caretakers = await startCaretakers(controlPlane, { env: { COLLECT_GRACE: "PT2S", RENEW_AFTER: "PT2S" } });
   });
+
+  afterAll(() => caretakers.remove());
 
   test.concurrent.for([
     ["one wave", { waves: 1 }],
@@ -208,47 +206,6 @@ describe("with the functions", unhurried, () => {
     expect([after.metadata.uid, isRetired(after)]).toEqual([before.metadata.uid, false]);
   });
 
-  test.concurrent("what the source dropped is marked retired during the rollout -> held, gone with the last machine, and the Application stays Synced", async () => {
-    const at = await deployed(controlPlane, "retired", { waves: 2 });
-    await untilNotPruned(at, at.old.templates);
-    at.standIn.holdDeletions();
-    await syncedTo(at, "two");
-    await retire(at.old.templates);
-    await untilHeld(controlPlane.api, ...at.old.templates);
-    expect((await syncedTo(at, "two")).sync).toBe("Synced");
-    at.standIn.release();
-    await untilSettled(at);
-    await inTime("the old templates to go", async () => {
-      await caretakers.sweep();
-      return (await standing(at, at.old.templates)).length === 0;
-    });
-
-    const compared = await comparedWith(at, "two");
-    expect([compared.sync, statusOf(compared, at.old.data)]).toEqual(["Synced", undefined]);
-    expect(foundNodeReuse(at)).toEqual([true, true]);
-    await untilNotPruned(at, rendered(at.namespace, "two").templates);
-  });
-
-  test.concurrent("what was marked retired is named again -> options instead of the hold, and not retired", async () => {
-    const at = await deployed(controlPlane, "named-again");
-    await untilNotPruned(at, at.old.templates);
-    at.standIn.holdDeletions();
-    await syncedTo(at, "two");
-    await retire(at.old.templates);
-    await untilHeld(controlPlane.api, ...at.old.templates);
-    await syncedTo(at, "one");
-    at.standIn.release();
-    await untilSettled(at);
-    await inTime("the templates to be renewed", async () => {
-      await caretakers.sweep();
-      const live = await Promise.all(at.old.templates.map((template) => liveOf(at, template)));
-      return !live.some(isRetired);
-    });
-
-    await untilNotPruned(at, at.old.templates);
-    expect((await comparedWith(at, "one")).sync).toBe("Synced");
-  });
-
   test.concurrent("the workers are deleted, and the Application while their machines leave -> Prune=false guards nothing; the data template comes back, goes with the last machine, and the deletion ends", async () => {
     const at = await deployed(controlPlane, "deleted");
     const idle = rendered(at.namespace, "idle").data;
@@ -292,5 +249,68 @@ describe("with the functions", unhurried, () => {
     });
     expect((await liveOf(at, at.old.data)).metadata.uid).not.toBe(first.metadata.uid);
     expect((await machinesOf(at)).filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([]);
+  });
+});
+
+describe("with the functions and the records of Argo CD", unhurried, () => {
+  let caretakers: Caretakers;
+
+  beforeAll(async () => {
+    await letReadApplications(controlPlane);
+    const env = { COLLECT_GRACE: "PT2S", RENEW_AFTER: "PT2S", RETIRE_ORPHANS: "argocd" };
+    caretakers = await startCaretakers(controlPlane, { env });
+  });
+
+  /** Sweeps until each of these templates is retired and held, or none is retired and none held. */
+  async function untilRetired(at: Deployed, templates: readonly KubeObject[], expected: boolean): Promise<void> {
+    await inTime(`the old templates to be ${expected ? "" : "un"}retired`, async () => {
+      await caretakers.sweep();
+      const live = await Promise.all(templates.map((template) => liveOf(at, template)));
+      return live.every((template) => isRetired(template) === expected && isHeld(template) === expected);
+    });
+  }
+
+  test.concurrent.for([
+    ["one wave", { waves: 1 }],
+    ["two waves", { waves: 2 }],
+    ["two waves, applied server-side", { waves: 2, serverSide: true }],
+  ] as const)(
+    "%s -> what the source dropped is retired, and gone once its last machine is, and the Application is Synced throughout",
+    async ([name, options]) => {
+      const at = await deployed(controlPlane, `record-${name.replaceAll(/\W+/g, "-")}`, options);
+      await untilNotPruned(at, at.old.templates);
+      at.standIn.holdDeletions();
+      expect((await syncedTo(at, "two")).sync).toBe("Synced");
+      await untilRetired(at, at.old.templates, true);
+      expect((await syncedTo(at, "two")).sync).toBe("Synced");
+      at.standIn.release();
+      await untilSettled(at);
+      await inTime("the old templates to go", async () => {
+        await caretakers.sweep();
+        return (await standing(at, at.old.templates)).length === 0;
+      });
+
+      const compared = await comparedWith(at, "two");
+      expect([compared.sync, statusOf(compared, at.old.data)]).toEqual(["Synced", undefined]);
+      expect(foundNodeReuse(at)).toEqual([true, true]);
+      await untilNotPruned(at, rendered(at.namespace, "two").templates);
+    },
+  );
+
+  test.concurrent("what was retired is named again -> not retired, options instead of the hold, and the same objects", async () => {
+    const at = await deployed(controlPlane, "record-again");
+    await untilNotPruned(at, at.old.templates);
+    const before = await liveOf(at, at.old.data);
+    at.standIn.holdDeletions();
+    await syncedTo(at, "two");
+    await untilRetired(at, at.old.templates, true);
+    await syncedTo(at, "one");
+    await untilRetired(at, at.old.templates, false);
+    at.standIn.release();
+    await untilSettled(at);
+
+    await untilNotPruned(at, at.old.templates);
+    expect((await liveOf(at, at.old.data)).metadata.uid).toBe(before.metadata.uid);
+    expect((await comparedWith(at, "one")).sync).toBe("Synced");
   });
 });

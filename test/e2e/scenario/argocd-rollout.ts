@@ -8,6 +8,7 @@ import {
   sync,
 } from "../harness/argocd.ts";
 import type { ControlPlane } from "../harness/control-plane.ts";
+import { functionsNamespace } from "../harness/functions.ts";
 import { type KubeObject, refOf } from "../harness/objects.ts";
 import { rendered, type Source, type SourceOptions } from "./argocd-source.ts";
 import { isHeld } from "./marks.ts";
@@ -89,4 +90,20 @@ export async function untilNotPruned(scene: Scene, templates: readonly KubeObjec
       throw new Error(JSON.stringify(live.metadata));
     });
   }
+}
+
+/** Lets collect-templates read Applications, which no manifest does unasked. */
+export async function letReadApplications({ api }: ControlPlane): Promise<void> {
+  const name = "capi-caretaker-test-reads-applications";
+  const group = "rbac.authorization.k8s.io";
+  const apiVersion = `${group}/v1`;
+  const rules = [{ apiGroups: ["argoproj.io"], resources: ["applications"], verbs: ["get", "list"] }];
+  await api.apply({ apiVersion, kind: "ClusterRole", metadata: { name }, rules });
+  await api.apply({
+    apiVersion,
+    kind: "ClusterRoleBinding",
+    metadata: { name },
+    roleRef: { apiGroup: group, kind: "ClusterRole", name },
+    subjects: [{ kind: "ServiceAccount", namespace: functionsNamespace, name: "collect-templates" }],
+  });
 }
