@@ -10,6 +10,8 @@ import type { Undo } from "../../functions/rewrite-urls/undo.ts";
 import type { Facts } from "../../shared/facts.ts";
 import { isTemplateKind } from "../../shared/kinds.ts";
 import { keyOf, type ObjectKey } from "../../shared/object.ts";
+import type { RecordTool } from "../../shared/settings.ts";
+import type { OwnersSay } from "./owners.ts";
 
 /** A decision with the object it is about. */
 export type Planned = { readonly object: ObjectKey } & (
@@ -27,17 +29,29 @@ export interface Checked {
   readonly reason: string;
 }
 
+/** Of what the owners say, that which the functions would ask for. */
+export interface Heard {
+  readonly owners: OwnersSay;
+  readonly retireOrphans: readonly RecordTool[];
+}
+
 /** What the functions that keep and collect templates would do now, without those that they leave alone. */
-export function planTemplates(facts: Facts, terms: Terms): readonly Planned[] {
+export function planTemplates(facts: Facts, terms: Terms, heard?: Heard): readonly Planned[] {
   return facts.graph.objects
     .filter((object) => isTemplateKind(keyOf(object)))
     .flatMap((template): Planned[] => {
       const object = keyOf(template);
       const retain = decideRetain(template);
-      const collect = decideCollect(template, facts, terms);
+      const collect = decideCollect(template, facts, terms, saidOf(object, heard));
       return [
         ...(retain.verdict === "leave" ? [] : [{ object, concern: "retain-templates" as const, decision: retain }]),
         ...(collect.verdict === "leave" ? [] : [{ object, concern: "collect-templates" as const, decision: collect }]),
       ];
     });
+}
+
+function saidOf(object: ObjectKey, heard: Heard | undefined) {
+  const said = heard?.owners(object);
+  if (said === undefined || !heard?.retireOrphans.includes(said.owner.tool)) return undefined;
+  return { tool: said.owner.tool, lists: said.lists, reason: said.reason };
 }

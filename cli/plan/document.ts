@@ -2,6 +2,7 @@ import type { Facts } from "../../shared/facts.ts";
 import { timestamp } from "../../shared/marks.ts";
 import type { ObjectKey } from "../../shared/object.ts";
 import type { Planned } from "./decisions.ts";
+import type { OwnersSay } from "./owners.ts";
 
 /** The verdicts that the contract of `--json` names; bookkeeping between them is for people only. */
 const VERDICTS: ReadonlySet<string> = new Set([
@@ -18,11 +19,16 @@ const VERDICTS: ReadonlySet<string> = new Set([
 ]);
 
 /** The document that `plan --json` prints. */
-export function documentOf(planned: readonly Planned[], facts: Facts, unmoved: readonly ObjectKey[]) {
+export function documentOf(
+  planned: readonly Planned[],
+  facts: Facts,
+  unmoved: readonly ObjectKey[],
+  owners: OwnersSay,
+) {
   return {
     decisions: planned
       .filter(({ decision }) => VERDICTS.has(decision.verdict))
-      .map(({ concern, object, decision }) => ({ concern, object, ...plain(decision) })),
+      .map(({ concern, object, decision }) => ({ concern, object, ...plain(decision), ...ownerIn(owners, object) })),
     missing: facts.graph.missing(),
     unmoved,
     unreadable: facts.graph.unreadable.map(({ referrer, path, reason }) => ({ referrer, path, reason })),
@@ -34,4 +40,11 @@ function plain(decision: Planned["decision"]): Record<string, unknown> {
   if (!("until" in decision)) return { ...decision };
   const { starts: _, until, ...rest } = decision;
   return { ...rest, until: timestamp(until) };
+}
+
+function ownerIn(owners: OwnersSay, object: ObjectKey): Record<string, unknown> {
+  const said = owners(object);
+  if (said === undefined) return {};
+  const { tool, namespace, name } = said.owner;
+  return { owner: { tool, namespace, name, lists: said.lists } };
 }

@@ -2,10 +2,17 @@ import type { Facts } from "../../shared/facts.ts";
 import type { ObjectKey } from "../../shared/object.ts";
 import { clustersOf } from "../../shared/owning-clusters.ts";
 import type { Planned } from "./decisions.ts";
+import { type OwnersSay, ownerSentence } from "./owners.ts";
 import { sentence, short } from "./sentences.ts";
 
 /** The plan for people: a block per cluster, a line per decision with its reason. */
-export function printed(planned: readonly Planned[], facts: Facts, unmoved: readonly ObjectKey[]): string {
+export function printed(
+  planned: readonly Planned[],
+  facts: Facts,
+  unmoved: readonly ObjectKey[],
+  owners: OwnersSay,
+): string {
+  const line = (one: Planned): string => lineOf(one, owners);
   const byCluster = Map.groupBy(planned, ({ object }) => {
     const live = facts.graph.get(object);
     const clusters = (live === undefined ? [] : clustersOf(live, facts.graph)).map(
@@ -36,7 +43,9 @@ function block(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [[title, ...lines].join("\n  ")];
 }
 
-function line(planned: Planned): string {
+function lineOf(planned: Planned, owners: OwnersSay): string {
   const { concern, object, decision } = planned;
-  return `${decision.verdict.padEnd(8)}${short(object)}: ${sentence(planned)} (${concern})`;
+  const said = owners(object);
+  const owner = said === undefined ? "" : `; ${ownerSentence(said)}`;
+  return `${decision.verdict.padEnd(8)}${short(object)}: ${sentence(planned)}${owner} (${concern})`;
 }

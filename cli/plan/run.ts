@@ -11,6 +11,7 @@ import { planAdoptions } from "./adoptions.ts";
 import { planTemplates } from "./decisions.ts";
 import { documentOf } from "./document.ts";
 import { readOptions } from "./options.ts";
+import { askOwners } from "./owners.ts";
 import { printed } from "./print.ts";
 import { planRewrites, planUndo } from "./rewrites.ts";
 import { kindsThatMove, unmovedTemplates } from "./unmoved.ts";
@@ -41,9 +42,12 @@ export async function plan(
       ? await planRewrites(cluster, facts, rules, options)
       : [];
   const adoptions = await planAdoptions(cluster, now, settings);
-  const planned = [...planTemplates(facts, terms), ...rewrites, ...adoptions];
+  const owners = await askOwners(cluster, facts);
+  const templates = planTemplates(facts, terms, { owners, retireOrphans: settings.retireOrphans });
+  const planned = [...templates, ...rewrites, ...adoptions];
   const unmoved = unmovedTemplates(facts.graph, facts.needed, kindsThatMove(definitions, served));
-  return json ? JSON.stringify(documentOf(planned, facts, unmoved), null, 2) : printed(planned, facts, unmoved);
+  if (json) return JSON.stringify(documentOf(planned, facts, unmoved, owners), null, 2);
+  return printed(planned, facts, unmoved, owners);
 }
 
 /** What stands in a namespace that is not looked at is not missing. */

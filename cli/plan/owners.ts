@@ -1,0 +1,34 @@
+import type { Cluster } from "../../shared/cluster.ts";
+import type { Facts } from "../../shared/facts.ts";
+import { isTemplateKind } from "../../shared/kinds.ts";
+import { keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
+import type { Answer } from "../../shared/owners/answer.ts";
+import { type Owner, ownerOf } from "../../shared/owners/owner.ts";
+import { openRecords } from "../../shared/owners/records.ts";
+
+/** The one owner of a template, and what its record says of it. */
+export interface OwnerSays extends Answer {
+  readonly owner: Owner;
+}
+
+/** Undefined for what has no owner, or several. */
+export type OwnersSay = (key: ObjectKey) => OwnerSays | undefined;
+
+/** Asks the record of every template's owner, whatever RETIRE_ORPHANS says; one that cannot be read is unknown. */
+export async function askOwners(cluster: Cluster, { graph }: Facts): Promise<OwnersSay> {
+  const records = openRecords(cluster);
+  const said = new Map<string, OwnerSays>();
+  for (const template of graph.objects.filter((object) => isTemplateKind(keyOf(object)))) {
+    const owner = ownerOf(template);
+    if (typeof owner === "string") continue;
+    said.set(keyText(keyOf(template)), { owner, ...(await records(owner, template)) });
+  }
+  return (key) => said.get(keyText(key));
+}
+
+/** What an owner says of its template, for people. */
+export function ownerSentence({ owner: { kind, namespace, name }, lists, reason }: OwnerSays): string {
+  const who = `${kind === "Release" ? "Helm release" : kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;
+  if (lists === "unknown") return `whether ${who} lists it is unknown: ${reason}`;
+  return lists ? `${who} lists it` : `${who} does not list it any more`;
+}
