@@ -41,17 +41,22 @@ export function readCloudEvent(headers: Record<string, string>, body: string): C
   return isWhole ? event : undefined;
 }
 
-/** Posts a CloudEvent in binary mode, as Knative does. Missing `id`, `source` and `specversion` are filled in. Throws when nothing answers. */
-export async function postCloudEvent(url: string, event: CloudEvent, timeoutMs = 120_000): Promise<Answer> {
+/** Posts a CloudEvent in binary mode, as Knative does. Missing `id`, `source` and `specversion` are filled in; `headers` are sent along. Throws when nothing answers. */
+export async function postCloudEvent(
+  url: string,
+  event: CloudEvent,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
   const attributes = { specversion: "1.0", id: crypto.randomUUID(), source: "/e2e", ...event.attributes };
   const response = await fetch(url, {
     method: "POST",
     headers: {
       "content-type": "application/json",
+      ...headers,
       ...Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`ce-${name}`, value])),
     },
     body: event.data === undefined ? null : JSON.stringify(event.data),
-    signal: AbortSignal.timeout(timeoutMs),
+    signal: AbortSignal.timeout(120_000),
   });
   const body = await response.text();
   return { status: response.status, body, reply: readCloudEvent(Object.fromEntries(response.headers), body) };
