@@ -63,6 +63,12 @@ describe("kustomize build, seen by the API server", () => {
     expect([seen.size > 60, ...all.flat()]).toEqual([true]);
   });
 
+  const records = kustomizations("options").filter((folder) => folder.includes("/records-"));
+  test.each(records)("%s -> its role is accepted", async (folder) => {
+    const all = await Promise.all(kustomized(folder).map(objections));
+    expect([kustomized(folder).length, ...all.flat()]).toEqual([1]);
+  });
+
   test("an object with a field that is none -> is refused", async () => {
     const [broker] = kustomized("overlays/minimal").filter(({ kind }) => kind === "Broker");
     expect(broker).toBeDefined();
