@@ -1,4 +1,5 @@
 import { startSources } from "./api-server-sources.ts";
+import type { Api } from "./api-types.ts";
 import { type ClusterNetwork, startClusterNetwork } from "./cluster-network.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { admitted } from "./eventing-admission.ts";
@@ -7,6 +8,7 @@ import { installEventing } from "./eventing-system.ts";
 import { kustomized } from "./kustomize.ts";
 import { conditionOf, groupOf, type KubeObject, refOf, valueAt } from "./objects.ts";
 import { type Served, serve } from "./served-manifests.ts";
+import { mintToken } from "./service-account.ts";
 import { eventually } from "./wait.ts";
 
 /** An overlay of the project, installed on Knative's real data plane. */
@@ -37,10 +39,21 @@ async function untilAllReady({ api }: ControlPlane, objects: readonly KubeObject
   }
 }
 
-/** The event of a PingSource as its adapter makes it (eventing 0.47, pkg/adapter/mtping/runner.go). */
-async function tick(network: ClusterNetwork, source: KubeObject, broker: string): Promise<void> {
+/** What a PingSource shows a Broker that asks for a token. Its controller, which would make the account, does not run here. */
+async function authorizationOf(api: Api, source: KubeObject, audience: unknown): Promise<Record<string, string>> {
+  if (typeof audience !== "string") return {};
+  const { name: sourceName, namespace = "" } = source.metadata;
+  const name = `${sourceName}-oidc-sources.knative.dev-pingsource`;
+  await api.apply({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } });
+  return { authorization: `Bearer ${await mintToken(api, namespace, name, audience)}` };
+}
+
+/** The event of a PingSource as its adapter makes it (eventing 0.47, pkg/adapter/mtping/runner.go), sent to a Broker's address. */
+async function tick(api: Api, network: ClusterNetwork, source: KubeObject, address: unknown): Promise<void> {
   const { name, namespace = "" } = source.metadata;
+  const broker = String(valueAt(address, "url"));
   const headers = {
+    ...(await authorizationOf(api, source, valueAt(address, "audience"))),
     "ce-specversion": "1.0",
     "ce-id": crypto.randomUUID(),
     "ce-type": "dev.knative.sources.ping",
@@ -61,13 +74,18 @@ async function tick(network: ClusterNetwork, source: KubeObject, broker: string)
  * delivery, arguments and settings are those of the manifests.
  *
  * @param settings added to the environment of every function, as an overlay of a person's own would
+ * @param features of Knative, as in its ConfigMap config-features
  */
 export async function startDataPlane(
   controlPlane: ControlPlane,
-  { overlay, settings = {} }: { overlay: string; settings?: Record<string, string> },
+  {
+    overlay,
+    settings = {},
+    features = {},
+  }: { overlay: string; settings?: Record<string, string>; features?: Record<string, string> },
 ): Promise<DataPlane> {
   const { api } = controlPlane;
-  await installEventing(api);
+  await installEventing(api, features);
   const manifests = await admitted(kustomized(`overlays/${overlay}`).map((one) => one as KubeObject));
   const applied: KubeObject[] = [];
   for (const object of manifests) applied.push(await api.apply(object));
@@ -95,7 +113,7 @@ export async function startDataPlane(
         const name = String(valueAt(ping, "spec", "sink", "ref", "name"));
         const { namespace = "" } = ping.metadata;
         const broker = await api.get({ apiVersion: "eventing.knative.dev/v1", kind: "Broker", namespace, name });
-        await tick(network, ping, String(valueAt(broker, "status", "address", "url")));
+        await tick(api, network, ping, valueAt(broker, "status", "address"));
       }
     },
     async add(object) {

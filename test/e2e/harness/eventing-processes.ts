@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { ClusterNetwork } from "./cluster-network.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { eventingNamespace } from "./eventing-system.ts";
@@ -37,6 +38,8 @@ async function startPart(
       POD_NAME: name,
       CONTAINER_NAME: name,
       PROFILING_PORT: String(profilingPort),
+      // Where senders have identities it asks the API server for its keys as any client of HTTPS would.
+      SSL_CERT_FILE: join(controlPlane.folder, "apiserver.crt"),
       ...network.env,
       ...env,
     },
@@ -77,11 +80,6 @@ export async function startEventing(controlPlane: ControlPlane, network: Cluster
   await untilServing(filterChild, `http://127.0.0.1:${filter}`);
   network.route(`broker-ingress.${eventingNamespace}.svc.cluster.local`, `http://127.0.0.1:${ingress}`);
   network.route(`broker-filter.${eventingNamespace}.svc.cluster.local`, `http://127.0.0.1:${filter}`);
-  await startControllers(controlPlane, network);
-}
-
-/** Starts Knative's own controllers of Brokers, Triggers, channels and ApiServerSources alone; they deliver nothing. */
-export async function startControllers(controlPlane: ControlPlane, network: ClusterNetwork): Promise<void> {
   await startPart(controlPlane, network, {
     name: "eventing",
     // A look at every right of every source in every namespace would take minutes at the default rate.

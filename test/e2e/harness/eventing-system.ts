@@ -15,7 +15,6 @@ const installedKinds = new Set([
 const configMaps: Readonly<Record<string, Record<string, string>>> = {
   "config-logging": {},
   "config-observability": {},
-  "config-features": {},
   // These two as Knative ships them.
   "config-imc-event-dispatcher": { MaxIdleConnections: "1000", MaxIdleConnectionsPerHost: "100" },
   "config-br-default-channel": {
@@ -51,14 +50,20 @@ function dispatcherDeployment(): KubeObject {
   return { apiVersion: "apps/v1", kind: "Deployment", metadata: named("imc-dispatcher"), spec };
 }
 
-/** Installs Knative's kinds and what its controllers look for in its own namespace. Its programs are not started. */
-export async function installEventing(api: Api): Promise<void> {
+/**
+ * Installs Knative's kinds and what its controllers look for in its own namespace. Its programs are not started.
+ *
+ * @param features the content of Knative's ConfigMap config-features
+ */
+export async function installEventing(api: Api, features: Record<string, string> = {}): Promise<void> {
   const crds = knativeCrds().filter(({ spec }) => installedKinds.has(`${spec.names.kind}.${spec.group}`));
   await installCrds(api, crds);
   await api.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: eventingNamespace } });
-  for (const [name, data] of Object.entries(configMaps)) {
+  for (const [name, data] of Object.entries({ ...configMaps, "config-features": features })) {
     await api.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: named(name), data });
   }
+  // The Broker's ingress sends as this one where senders have identities.
+  await api.apply({ apiVersion: "v1", kind: "ServiceAccount", metadata: named("mt-broker-ingress-oidc") });
   for (const name of ["imc-dispatcher", "broker-ingress", "broker-filter"]) {
     const spec = { ports: [{ port: 80 }] };
     await api.apply({ apiVersion: "v1", kind: "Service", metadata: named(name), spec });
