@@ -51,7 +51,7 @@ export function checkCallers(callers: Callers, source: IssuerSource, now: () => 
     if (latest.mayBeOutdated && Temporal.Instant.compare(issuer.askedAt, arrived) < 0) {
       throw new ClusterError(
         "unavailable",
-        "a token names a key that is not known, and the keys were asked for just now",
+        "a token names a key or an issuer that is not known, and both were asked for just now",
       );
     }
     return latest.refusal;
