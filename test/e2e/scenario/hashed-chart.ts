@@ -31,17 +31,22 @@ workers-{{ .Values.bootstrap | sha256sum | trunc 8 }}
 const nodeLabels = [{ name: "node-labels", value: "bootstrap={{ .Values.bootstrap }}" }];
 const joining: Fields = { joinConfiguration: { nodeRegistration: { kubeletExtraArgs: nodeLabels } } };
 
-/** Labelled as `helm create` does it, so that every version of the chart changes every object. */
-function labelled(object: KubeObject): KubeObject {
-  const labels = { ...object.metadata.labels, "helm.sh/chart": "{{ .Chart.Name }}-{{ .Chart.Version }}" };
-  return { ...object, metadata: { ...object.metadata, labels } };
+export interface HashedChartOptions {
+  version?: string;
+  /** 3 by default. */
+  replicas?: number;
+  /** Whether the templates, and they alone, carry Helm's `keep`; false by default. */
+  keep?: boolean;
+  /** Further files under templates/. */
+  more?: Record<string, string>;
 }
 
 /**
  * Writes a chart of Sylva's shape: a machine, a config and a data template, each named by a hash of its content, and the
  * MachineDeployment `workers` that names them. The chart is called after the namespace, which is also the cluster's name.
  */
-export function writeHashedChart(namespace: string, { version = "0.1.0", replicas = 3 } = {}): string {
+export function writeHashedChart(namespace: string, options: HashedChartOptions = {}): string {
+  const { version = "0.1.0", replicas = 3, keep = false, more = {} } = options;
   const name = (template: string): string => `{{ include "${template}" . }}`;
   const data = metal3DataTemplate(namespace, name("data-template"), namespace, "v1beta1");
   const infrastructure = metal3MachineTemplate({
@@ -60,7 +65,15 @@ export function writeHashedChart(namespace: string, { version = "0.1.0", replica
     bootstrap,
     replicas,
   });
-  const objects = [data, infrastructure, bootstrap, deployment].map(labelled);
-  const templates = { "_helpers.tpl": helpers, "workers.yaml": objects.map((one) => stringify(one)).join("---\n") };
+  // Labelled as `helm create` does it, so that every version of the chart changes every object.
+  const chartLabel = { "helm.sh/chart": "{{ .Chart.Name }}-{{ .Chart.Version }}" };
+  const objects = [data, infrastructure, bootstrap, deployment].map((object): KubeObject => {
+    const labels = { ...object.metadata.labels, ...chartLabel };
+    const isKept = keep && object !== deployment;
+    const annotations = isKept ? { annotations: { "helm.sh/resource-policy": "keep" } } : {};
+    return { ...object, metadata: { ...object.metadata, labels, ...annotations } };
+  });
+  const workers = objects.map((one) => stringify(one)).join("---\n");
+  const templates = { "_helpers.tpl": helpers, "workers.yaml": workers, ...more };
   return writeChart({ name: namespace, version, templates });
 }

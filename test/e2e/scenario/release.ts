@@ -1,5 +1,6 @@
 import type { Outcome } from "../harness/command.ts";
 import { helm } from "../harness/helm.ts";
+import { valueAt } from "../harness/objects.ts";
 import type { ChartValues } from "./hashed-chart.ts";
 import type { Scene } from "./stage.ts";
 
@@ -14,21 +15,38 @@ export function onRelease(
   return helm(major, controlPlane, [verb, "workers", ...rest, "--namespace", namespace]);
 }
 
-async function succeeding(scene: Scene, major: HelmMajor, args: readonly [string, ...string[]]): Promise<void> {
-  const { code, stderr } = await onRelease(scene, major, args);
-  if (code !== 0) throw new Error(`helm ${major} ${args[0]} ended with ${code}: ${stderr}`);
-}
-
 function settings(values: ChartValues): string[] {
   return Object.entries(values).flatMap(([name, value]) => ["--set", `${name}=${value}`]);
 }
 
+function demandSuccess(verb: string, major: HelmMajor, { code, stderr }: Outcome): void {
+  if (code !== 0) throw new Error(`helm ${major} ${verb} ended with ${code}: ${stderr}`);
+}
+
 /** `helm install`. Throws when it fails. */
-export function install(scene: Scene, major: HelmMajor, chart: string, values: ChartValues): Promise<void> {
-  return succeeding(scene, major, ["install", chart, ...settings(values)]);
+export async function install(scene: Scene, major: HelmMajor, chart: string, values: ChartValues): Promise<void> {
+  demandSuccess("install", major, await onRelease(scene, major, ["install", chart, ...settings(values)]));
+}
+
+/** `helm upgrade` that may fail; its exit code is given back. */
+export function attemptUpgrade(
+  scene: Scene,
+  major: HelmMajor,
+  chart: string,
+  values: ChartValues,
+  ...flags: readonly string[]
+): Promise<Outcome> {
+  return onRelease(scene, major, ["upgrade", chart, ...settings(values), ...flags]);
 }
 
 /** `helm upgrade`. Throws when it fails. */
-export function upgrade(scene: Scene, major: HelmMajor, chart: string, values: ChartValues): Promise<void> {
-  return succeeding(scene, major, ["upgrade", chart, ...settings(values)]);
+export async function upgrade(scene: Scene, major: HelmMajor, chart: string, values: ChartValues): Promise<void> {
+  demandSuccess("upgrade", major, await attemptUpgrade(scene, major, chart, values));
+}
+
+/** What Helm says of the newest revision, such as `deployed`, `failed` or `pending-upgrade`. */
+export async function statusOf(scene: Scene, major: HelmMajor): Promise<string> {
+  const outcome = await onRelease(scene, major, ["status", "--output", "json"]);
+  demandSuccess("status", major, outcome);
+  return String(valueAt(JSON.parse(outcome.stdout), "info", "status"));
 }

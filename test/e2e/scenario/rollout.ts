@@ -22,19 +22,23 @@ export interface RolloutOptions {
   lookup?: TemplateLookup;
   /** 3 by default. */
   replicas?: number;
+  /** Whether the chart's templates carry Helm's `keep`; false by default. */
+  keep?: boolean;
+  /** Further files of the chart's templates folder. */
+  more?: Record<string, string>;
   /** Done once the namespace and its cluster are there, before the release is. */
-  before?: (scene: Scene) => void;
+  before?: (scene: Scene) => Promise<void> | void;
 }
 
 /** Installs the release with the values "one" into a new namespace and waits until its machines run. */
 export async function installed(
   controlPlane: Scene["controlPlane"],
   namespace: string,
-  { helm, lookup = "annotation", replicas = 3, before = () => {} }: RolloutOptions,
+  { helm, lookup = "annotation", replicas = 3, keep = false, more = {}, before = () => {} }: RolloutOptions,
 ): Promise<Rollout> {
   const scene = await openScene(controlPlane, namespace, lookup);
-  before(scene);
-  const chart = writeHashedChart(namespace, { replicas });
+  await before(scene);
+  const chart = writeHashedChart(namespace, { replicas, keep, more });
   await install(scene, helm, chart, valuesOf("one"));
   await untilSettled(scene);
   const old = { ...templateNames(await deploymentOf(scene)), titles: await templatesInUse(scene) };
