@@ -395,6 +395,16 @@ describe("the keys", () => {
     expect(await send(token())).toBe(204);
   });
 
+  it("a key without its numbers -> 503, not an answer for good; let in once the keys are asked for anew", async () => {
+    const broken = { ...first, jwk: { kty: "RSA", kid: "first", alg: "RS256", use: "sig" } };
+    const { send, told, pass, handled } = await serving((asked) => issuerApi(asked, [broken]));
+    expect(await send(token())).toBe(503);
+    expect(handled).toEqual([]);
+    told.answer = (asked) => issuerApi(asked, [first]);
+    pass({ minutes: 10 });
+    expect(await send(token())).toBe(204);
+  });
+
   it("out of reach for longer than keys are trusted -> 503, then let in", async () => {
     const { send, told, pass } = await serving();
     expect(await send(token())).toBe(204);
