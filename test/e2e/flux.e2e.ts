@@ -1,0 +1,202 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import type { ControlPlane } from "./harness/control-plane.ts";
+import {
+  driftOf,
+  type FluxOwner,
+  helmReleaseVersion,
+  installFluxKinds,
+  kustomizationVersion,
+  reconcile,
+  recordRelease,
+} from "./harness/flux.ts";
+import { startManagementCluster } from "./harness/management-cluster.ts";
+import { metal3Machine, metal3MachineTemplate } from "./harness/metal3-objects.ts";
+import { type KubeObject, refOf } from "./harness/objects.ts";
+import { type Caretakers, startCaretakers } from "./scenario/caretakers.ts";
+import { letReadFlux } from "./scenario/flux-rights.ts";
+import { isHeld, untilGone, untilHeld } from "./scenario/marks.ts";
+import { inTime, unhurried } from "./scenario/patience.ts";
+import { isRetired } from "./scenario/settled.ts";
+
+let controlPlane: ControlPlane;
+let caretakers: Caretakers;
+
+beforeAll(async () => {
+  controlPlane = await startManagementCluster();
+  await installFluxKinds(controlPlane);
+  await letReadFlux(controlPlane.api);
+  const env = { COLLECT_GRACE: "PT1S", RENEW_AFTER: "PT1S", RETIRE_ORPHANS: "flux" };
+  caretakers = await startCaretakers(controlPlane, { env });
+});
+
+const templateOf = (namespace: string, name: string, annotations: Record<string, string> = {}): KubeObject => {
+  const made = metal3MachineTemplate({ namespace, name, version: "v1beta1" });
+  return { ...made, metadata: { ...made.metadata, annotations } };
+};
+
+async function liveOf(template: KubeObject): Promise<KubeObject> {
+  const live = await controlPlane.api.get(refOf(template));
+  if (live === undefined) throw new Error(`${template.metadata.name} is not there`);
+  return live;
+}
+
+/** A namespace of its own with one of Flux's objects, which deploys into it. */
+async function owned(namespace: string, apiVersion: string, kind: string): Promise<FluxOwner> {
+  const { api } = controlPlane;
+  await api.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  await api.apply({ apiVersion, kind, metadata: { name: "workers", namespace }, spec: { prune: true } });
+  return { namespace, name: "workers" };
+}
+const kustomization = (namespace: string) => owned(namespace, kustomizationVersion, "Kustomization");
+
+/** A machine that was made from a template. */
+async function machineFrom({ metadata: { namespace = "", name } }: KubeObject): Promise<KubeObject> {
+  const made = metal3Machine(namespace, `of-${name}`, "v1beta1");
+  const annotations = {
+    "cluster.x-k8s.io/cloned-from-name": name,
+    "cluster.x-k8s.io/cloned-from-groupkind": "Metal3MachineTemplate.infrastructure.cluster.x-k8s.io",
+  };
+  return controlPlane.api.apply({ ...made, metadata: { ...made.metadata, annotations } });
+}
+
+function untilRetired(template: KubeObject, expected: boolean): Promise<boolean> {
+  return inTime(`${template.metadata.name} to be ${expected ? "" : "un"}retired`, async () => {
+    await caretakers.sweep();
+    return isRetired(await liveOf(template)) === expected;
+  });
+}
+
+/** Sweeps often enough to retire a template, to start its grace period and to end it. */
+async function sweepRepeatedly(): Promise<void> {
+  for (let sweeps = 0; sweeps < 3; sweeps += 1) {
+    const started = Date.now();
+    await caretakers.sweep();
+    await inTime("the grace period to pass", () => Date.now() - started > 1500);
+  }
+}
+
+const notPruned = { "kustomize.toolkit.fluxcd.io/prune": "disabled" };
+
+describe("kustomize-controller's engine", unhurried, () => {
+  test("applies again what carries our marks -> unchanged, and the marks stay", async () => {
+    const owner = await kustomization("again");
+    const t = templateOf("again", "t");
+    expect((await reconcile(controlPlane, owner, [t])).applied).toEqual({ "Metal3MachineTemplate/t": "created" });
+    await untilHeld(controlPlane.api, t);
+    const before = await liveOf(t);
+    expect((await reconcile(controlPlane, owner, [t])).applied).toEqual({ "Metal3MachineTemplate/t": "unchanged" });
+    expect(await liveOf(t)).toEqual(before);
+  });
+
+  test("prunes a template that a machine needs -> it does not wait; held until the machine is gone, then gone", async () => {
+    const owner = await kustomization("pruned");
+    const [t, u] = [templateOf("pruned", "t"), templateOf("pruned", "u")];
+    await reconcile(controlPlane, owner, [t]);
+    await untilHeld(controlPlane.api, t);
+    const machine = await machineFrom(t);
+    expect((await reconcile(controlPlane, owner, [u])).pruned).toEqual({ "Metal3MachineTemplate/t": "deleted" });
+    await sweepRepeatedly();
+    const live = await liveOf(t);
+    expect([live.metadata.deletionTimestamp !== undefined, isHeld(live)]).toEqual([true, true]);
+    expect((await reconcile(controlPlane, owner, [u])).pruned).toEqual({});
+    await controlPlane.api.delete(refOf(machine));
+    await untilGone(controlPlane.api, [t]);
+    expect(isRetired(await liveOf(u))).toBe(false);
+  });
+
+  test("leaves out of its inventory what it may not prune -> retired, kept while needed, then collected", async () => {
+    const owner = await kustomization("kept");
+    const [t, u] = [templateOf("kept", "t", notPruned), templateOf("kept", "u", notPruned)];
+    await reconcile(controlPlane, owner, [t]);
+    await untilHeld(controlPlane.api, t);
+    const machine = await machineFrom(t);
+    expect((await reconcile(controlPlane, owner, [u])).pruned).toEqual({ "Metal3MachineTemplate/t": "skipped" });
+    await untilRetired(t, true);
+    await sweepRepeatedly();
+    expect((await liveOf(t)).metadata.deletionTimestamp).toBeUndefined();
+    await controlPlane.api.delete(refOf(machine));
+    await inTime("the template to be collected", async () => {
+      await caretakers.sweep();
+      return (await controlPlane.api.get(refOf(t))) === undefined;
+    });
+    expect(isRetired(await liveOf(u))).toBe(false);
+  });
+
+  test("lists again what was retired -> unretired, the same object, and it stays", async () => {
+    const owner = await kustomization("back");
+    const [t, u] = [templateOf("back", "t", notPruned), templateOf("back", "u", notPruned)];
+    await reconcile(controlPlane, owner, [t]);
+    await untilHeld(controlPlane.api, t);
+    const machine = await machineFrom(t);
+    await reconcile(controlPlane, owner, [u]);
+    await untilRetired(t, true);
+    const { uid } = (await liveOf(t)).metadata;
+    expect((await reconcile(controlPlane, owner, [t, u])).applied).toMatchObject({
+      "Metal3MachineTemplate/t": "unchanged",
+    });
+    await untilRetired(t, false);
+    await controlPlane.api.delete(refOf(machine));
+    await sweepRepeatedly();
+    expect((await liveOf(t)).metadata.uid).toBe(uid);
+  });
+
+  test("fails -> nothing is retired; it succeeds -> what it no longer lists is", async () => {
+    const owner = await kustomization("failing");
+    const t = templateOf("failing", "t", notPruned);
+    await reconcile(controlPlane, owner, [t]);
+    await untilHeld(controlPlane.api, t);
+    const refused = templateOf("failing", "NOT-A-NAME");
+    await expect(reconcile(controlPlane, owner, [refused])).rejects.toThrow("NOT-A-NAME");
+    await sweepRepeatedly();
+    expect(isRetired(await liveOf(t))).toBe(false);
+    await machineFrom(t);
+    await reconcile(controlPlane, owner, []);
+    await untilRetired(t, true);
+  });
+});
+
+describe("helm-controller's engine", unhurried, () => {
+  const release = (namespace: string) => owned(namespace, helmReleaseVersion, "HelmRelease");
+  const ofRelease = (template: KubeObject): KubeObject => {
+    const { namespace = "", ...metadata } = template.metadata;
+    const labels = {
+      "app.kubernetes.io/managed-by": "Helm",
+      "helm.toolkit.fluxcd.io/name": "workers",
+      "helm.toolkit.fluxcd.io/namespace": namespace,
+    };
+    const annotations = { "meta.helm.sh/release-name": "workers", "meta.helm.sh/release-namespace": namespace };
+    return { ...template, metadata: { ...metadata, namespace, labels, annotations } };
+  };
+  const manifestOf = (...templates: readonly KubeObject[]) =>
+    templates.map((one) => JSON.stringify(one)).join("\n---\n");
+
+  test("looks for drift on a template that is held and retired -> none", async () => {
+    const owner = await release("drift");
+    const t = ofRelease(templateOf("drift", "t"));
+    await controlPlane.api.apply(t);
+    await untilHeld(controlPlane.api, t);
+    expect(await driftOf(controlPlane, owner, manifestOf(t))).toEqual([]);
+    await recordRelease(controlPlane, owner, manifestOf());
+    await machineFrom(t);
+    await untilRetired(t, true);
+    expect(await driftOf(controlPlane, owner, manifestOf(t))).toEqual([]);
+    const changed = { ...t, spec: { ...(t.spec as object), nodeReuse: false } };
+    expect(await driftOf(controlPlane, owner, manifestOf(changed))).toMatchObject([{ type: "update" }]);
+  });
+
+  test("no longer lists a template -> retired and collected after use; the listed one stays", async () => {
+    const owner = await release("released");
+    const [t, u] = [ofRelease(templateOf("released", "t")), ofRelease(templateOf("released", "u"))];
+    for (const one of [t, u]) await controlPlane.api.apply(one);
+    await untilHeld(controlPlane.api, t, u);
+    const machine = await machineFrom(t);
+    await recordRelease(controlPlane, owner, manifestOf(u));
+    await untilRetired(t, true);
+    await controlPlane.api.delete(refOf(machine));
+    await inTime("the template to be collected", async () => {
+      await caretakers.sweep();
+      return (await controlPlane.api.get(refOf(t))) === undefined;
+    });
+    expect(isRetired(await liveOf(u))).toBe(false);
+  });
+});
