@@ -16,6 +16,7 @@ import { type Caretakers, startCaretakers } from "./scenario/caretakers.ts";
 import { letReadFlux } from "./scenario/flux-rights.ts";
 import { isHeld, untilGone, untilHeld } from "./scenario/marks.ts";
 import { inTime, unhurried } from "./scenario/patience.ts";
+import { imageUrlOf, jsonMark, notesOn, rewriteContested, startRewriter } from "./scenario/rewriter.ts";
 import { isRetired } from "./scenario/settled.ts";
 
 let controlPlane: ControlPlane;
@@ -152,6 +153,40 @@ describe("kustomize-controller's engine", unhurried, () => {
     await machineFrom(t);
     await reconcile(controlPlane, owner, []);
     await untilRetired(t, true);
+  });
+});
+
+describe("kustomize-controller's engine and rewrite-urls", unhurried, () => {
+  test("puts the old URL back at each reconciliation -> contested after three, told once, and left alone", async () => {
+    const [from, to] = ["http://127.0.0.1:9/old/", "http://127.0.0.1:9/new/"];
+    const rewriter = await startRewriter(controlPlane, [{ from, to, check: "none" }]);
+    const owner = await kustomization("contested");
+    const imageUrl = `${from}node.qcow2`;
+    const template = metal3MachineTemplate({ namespace: "contested", name: "t", version: "v1beta1", imageUrl });
+    await reconcile(controlPlane, owner, [template]);
+    const isContested = (live: KubeObject): boolean => jsonMark(live, rewriteContested)?.stoppedAt !== undefined;
+    let reverts = 0;
+    await inTime("the rewrite to be given up", async () => {
+      const live = await liveOf(template);
+      if (isContested(live)) return true;
+      if (imageUrlOf(live) !== `${to}node.qcow2`) return false;
+      await rewriter.idle();
+      const { applied } = await reconcile(controlPlane, owner, [template]);
+      expect(applied).toEqual({ "Metal3MachineTemplate/t": "configured" });
+      reverts += 1;
+      return false;
+    });
+    const contested = await liveOf(template);
+    expect([reverts, imageUrlOf(contested)]).toEqual([3, imageUrl]);
+    expect(jsonMark(contested, rewriteContested)).toMatchObject({ by: "kustomize-controller" });
+    expect(await notesOn(controlPlane.api, contested, "RewriteContested")).toHaveLength(1);
+
+    await rewriter.idle();
+    await rewriter.sweep();
+    expect((await reconcile(controlPlane, owner, [template])).applied).toEqual({
+      "Metal3MachineTemplate/t": "unchanged",
+    });
+    expect((await liveOf(template)).metadata.resourceVersion).toBe(contested.metadata.resourceVersion);
   });
 });
 
