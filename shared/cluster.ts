@@ -25,7 +25,7 @@ export interface Discovery {
 export interface ListOptions {
   /** Ask for metadata alone: `spec` and `status` may be missing from the answer. */
   readonly metadataOnly?: boolean;
-  /** Only objects that carry this label key. */
+  /** Only objects that carry these labels: a key, or `key=value`, with commas between several. */
   readonly label?: string;
   readonly namespace?: string;
 }

@@ -10,6 +10,7 @@ import {
 import { canRefer, NAMESPACE } from "../kinds.ts";
 import { type GroupKind, groupKindText, isTerminating, KubeObject, keyOf, keyText, type ObjectKey } from "../object.ts";
 import { mergePatch } from "./merge-patch.ts";
+import { isSelected } from "./selector.ts";
 import { createStore, revisionOf, type StoreChange } from "./store.ts";
 
 /** A cluster in memory, for plan, demo and tests: the same rules as an API server's, nothing is written to disk. */
@@ -54,7 +55,7 @@ export function snapshotCluster(objects: readonly KubeObject[], options: Snapsho
       const found = store.all().filter((object) => {
         const key = keyOf(object);
         const isAsked = key.group === group && key.kind === kind && (namespace ?? key.namespace) === key.namespace;
-        return isAsked && (label === undefined || object.metadata.labels?.[label] !== undefined);
+        return isAsked && (label === undefined || isSelected(object.metadata.labels ?? {}, label));
       });
       return structuredClone(found);
     },

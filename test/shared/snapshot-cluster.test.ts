@@ -65,15 +65,27 @@ describe("reading", () => {
   });
 
   it.each<[string, Parameters<ReturnType<typeof snapshotCluster>["list"]>[1], readonly string[]]>([
-    ["everything of a kind", {}, ["sylva/t", "sylva/old", "edge/t"]],
+    ["everything of a kind", {}, ["sylva/t", "sylva/old", "edge/t", "sylva/a", "sylva/ab"]],
     ["one namespace", { namespace: "edge" }, ["edge/t"]],
     ["a label key", { label: RETIRED_LABEL }, ["sylva/old"]],
     ["a label key in a namespace", { label: RETIRED_LABEL, namespace: "edge" }, []],
+    ["a label's value", { label: "tier=a" }, ["sylva/a", "sylva/ab"]],
+    ["a label's value that nothing has", { label: "tier=b" }, []],
+    ["two labels' values", { label: "tier=a,zone=b" }, ["sylva/ab"]],
+    ["a key and a value", { label: "zone,tier=a" }, ["sylva/ab"]],
   ])("lists %s", async (_, options, expected) => {
     const others = [retired(metal3MachineTemplate("old")), inNamespace(template, "edge"), machine("t")];
-    const { cluster } = clusterOf(template, ...others);
+    const tiers = [
+      labelled(metal3MachineTemplate("a"), { tier: "a" }),
+      labelled(metal3MachineTemplate("ab"), { tier: "a", zone: "b" }),
+    ];
+    const { cluster } = clusterOf(template, ...others, ...tiers);
     const found = await cluster.list(key, options);
     expect(found.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)).toEqual(expected);
+  });
+
+  it.each(["tier!=a", "!tier", "tier in (a)", "tier==a"])("refuses the selector %o", async (label) => {
+    await expect(clusterOf(template).cluster.list(key, { label })).rejects.toMatchObject({ failure: "invalid" });
   });
 
   it("lists nothing of a kind it does not have", async () => {

@@ -149,6 +149,12 @@ describe("a list", () => {
     ["of all namespaces", {}, "/metal3machinetemplates", { limit: "500" }],
     ["of one namespace", { namespace: "sylva" }, "/namespaces/sylva/metal3machinetemplates", { limit: "500" }],
     ["with a label", { label: "a/b" }, "/metal3machinetemplates", { limit: "500", labelSelector: "a/b" }],
+    [
+      "with values of labels",
+      { label: "a=b,c=d" },
+      "/metal3machinetemplates",
+      { limit: "500", labelSelector: "a=b,c=d" },
+    ],
   ])("%s asks for the present state", async (_, options, path, query) => {
     const api = await onTemplates(() => listOf([]));
     await (await clusterOn(api)).list(TEMPLATE, options);
