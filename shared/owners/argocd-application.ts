@@ -6,6 +6,9 @@ import type { Owner } from "./owner.ts";
 
 const APPLICATION = { group: "argoproj.io", kind: "Application" };
 
+/** argo-cd gitops-engine/pkg/sync/common/types.go, OperationPhase. */
+const PHASES = ["Running", "Terminating", "Failed", "Error", "Succeeded"] as const;
+
 const Resource = z.looseObject({
   group: z.string().default(""),
   kind: z.string(),
@@ -17,7 +20,8 @@ const Application = KubeObject.extend({
   operation: z.unknown().optional(),
   status: z.looseObject({
     sync: z.looseObject({ status: z.string() }),
-    operationState: z.looseObject({ phase: z.string() }).optional(),
+    operationState: z.looseObject({ phase: z.enum(PHASES) }).optional(),
+    controllerNamespace: z.string().optional(),
     conditions: z.array(z.looseObject({ type: z.string() })).nullish(),
     resources: z.array(Resource).nullish(),
   }),
@@ -36,6 +40,7 @@ export async function readApplication(cluster: Cluster, { namespace, name }: Own
   if (others.length > 0) return unknown("several-of-that-name");
   const parsed = Application.safeParse(only);
   if (!parsed.success) return unknown("unsettled");
+  if (namespace === undefined && isElsewhere(parsed.data)) return unknown("in-another-namespace");
   const unsettled = whyUnsettled(parsed.data);
   const resources = parsed.data.status.resources ?? [];
   if (unsettled !== undefined) return unknown(unsettled);
@@ -52,6 +57,11 @@ async function findApplications(cluster: Cluster, namespace: string | undefined,
   return one === undefined ? [] : [one];
 }
 
+/** The one of that name that can be seen is not in Argo CD's own namespace: an id of it would tell its namespace. */
+function isElsewhere({ metadata, status }: Application): boolean {
+  return status.controllerNamespace !== undefined && status.controllerNamespace !== metadata.namespace;
+}
+
 function whyUnsettled(application: Application): string | undefined {
   const { operation, status } = application;
   const { sync, operationState, conditions } = status;
@@ -66,10 +76,10 @@ function whyUnsettled(application: Application): string | undefined {
 
 function entryOf(template: KubeObject, resources: readonly z.infer<typeof Resource>[]): Answer {
   const { group, kind, namespace, name } = keyOf(template);
-  const entry = resources.find(
+  const entries = resources.filter(
     (one) => one.group === group && one.kind === kind && one.namespace === namespace && one.name === name,
   );
-  if (entry !== undefined) return answer(!entry.requiresPruning);
+  if (entries.length > 0) return answer(entries.some(({ requiresPruning }) => !requiresPruning));
   // What has an owner reference is not listed any more once its source drops it (gitops-engine pkg/cache/cluster.go,
   // GetManagedLiveObjs); what has none would be listed as one to prune.
   const isOwned = (template.metadata.ownerReferences ?? []).length > 0;

@@ -5,11 +5,17 @@ import { isRecord } from "../path.ts";
 import { answer, type Lists, unknown } from "./answer.ts";
 import type { Owner } from "./owner.ts";
 
+/**
+ * `<namespace>_<name>_<group>_<kind>`, where a name of an RBAC object has two underscores for each colon
+ * (fluxcd/cli-utils pkg/object/objmetadata.go, ParseObjMetadata).
+ */
+const ID = /^[^_]*_(?:[^_]|__)+_[^_]*_[^_]+$/;
+
 const Condition = z.looseObject({ type: z.string(), status: z.string(), observedGeneration: z.number().optional() });
 const Status = z.looseObject({
   observedGeneration: z.number().optional(),
   conditions: z.array(Condition).optional(),
-  inventory: z.looseObject({ entries: z.array(z.looseObject({ id: z.string() })).nullish() }).optional(),
+  inventory: z.looseObject({ entries: z.array(z.looseObject({ id: z.string().regex(ID) })).nullish() }).optional(),
 });
 
 /** What helm-controller says it deployed for a HelmRelease (`.status.inventory`, since 1.5.0). */
@@ -35,7 +41,6 @@ async function readInventory(cluster: Cluster, { kind, namespace = "", name }: O
   return (template) => answer(ids.has(idOf(template)));
 }
 
-/** `<namespace>_<name>_<group>_<kind>` (fluxcd/cli-utils pkg/object/objmetadata.go). */
 function idOf(template: KubeObject): string {
   const { group, kind, namespace, name } = keyOf(template);
   return [namespace, name, group, kind].join("_");

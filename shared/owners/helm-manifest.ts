@@ -59,13 +59,21 @@ function readDocument(text: string): unknown {
   return document.toJS({ maxAliasCount: 100 });
 }
 
+/** An item of a typed list leaves out what all of them share (k8s.io/apimachinery unstructured/helpers.go, decodeToList). */
+function itemOf(item: unknown, apiVersion: string, listKind: string): unknown {
+  const kind = listKind.replace(/List$/, "");
+  return isRecord(item) && kind !== "" && !item.kind && !item.apiVersion ? { ...item, apiVersion, kind } : item;
+}
+
 /** The keys of a document's objects; an object without a namespace goes to that of the release. Throws for what is no object. */
 function keysIn(document: unknown, home: string): readonly ObjectKey[] {
   if (document === null || document === undefined) return [];
   const apiVersion = stringAt(document, "apiVersion");
   const kind = stringAt(document, "kind");
   if (!isRecord(document) || apiVersion === undefined || kind === undefined) throw new Error("no object");
-  if (Array.isArray(document.items)) return document.items.flatMap((item) => keysIn(item, home));
+  if (Array.isArray(document.items)) {
+    return document.items.flatMap((item) => keysIn(itemOf(item, apiVersion, kind), home));
+  }
   const name = stringAt(document, "metadata.name");
   if (name === undefined) throw new Error("no name");
   return [{ group: groupOf(apiVersion), kind, namespace: stringAt(document, "metadata.namespace") || home, name }];

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { type Cluster, ClusterError } from "../../../shared/cluster.ts";
 import type { KubeObject } from "../../../shared/object.ts";
 import { openRecords } from "../../../shared/owners/records.ts";
 import { snapshotCluster } from "../../../shared/snapshot/cluster.ts";
@@ -44,9 +45,43 @@ test.each<[situation: string, outcome: string, apps: readonly KubeObject[], temp
     ["no such Application in that namespace", "unknown no-record", [app(settled())], t, "other"],
     ["two of that name", "unknown several-of-that-name", [app(settled()), inNamespace(app(settled()), "b")]],
     ["two of that name, the namespace told", "true listed", [app(settled()), inNamespace(app({}), "b")], t, "argocd"],
+    ["the one of that name is Argo CD's own", "true listed", [app(settled({ controllerNamespace: "argocd" }))]],
+    [
+      "the one of that name is not in Argo CD's own namespace, so another is meant",
+      "unknown in-another-namespace",
+      [inNamespace(app(settled({ controllerNamespace: "argocd", resources: [OTHER] })), "team-b")],
+      owned,
+    ],
+    [
+      "not in Argo CD's own namespace, and told so",
+      "true listed",
+      [inNamespace(app(settled({ controllerNamespace: "argocd" })), "team-b")],
+      t,
+      "team-b",
+    ],
+    [
+      "two entries for it, one to be pruned",
+      "true listed",
+      [app(settled({ resources: [{ ...ENTRY, version: "v1beta1", requiresPruning: true }, ENTRY] }))],
+    ],
     ["out of sync", "unknown not-synced", [app(settled({ sync: { status: "OutOfSync" } }))]],
     ["a sync is running", "unknown operation-running", [app(settled({ operationState: { phase: "Running" } }))]],
     ["the last sync failed", "unknown operation-failed", [app(settled({ operationState: { phase: "Failed" } }))]],
+    [
+      "the last sync ended with an error",
+      "unknown operation-error",
+      [app(settled({ operationState: { phase: "Error" } }))],
+    ],
+    [
+      "a sync is being stopped",
+      "unknown operation-terminating",
+      [app(settled({ operationState: { phase: "Terminating" } }))],
+    ],
+    [
+      "a phase that is none, and not repeated",
+      "unknown unsettled",
+      [app(settled({ operationState: { phase: "hunter2" } }))],
+    ],
     ["a sync is asked for", "unknown operation-requested", [app(settled(), { operation: { sync: {} } })]],
     ["never synced by an operation", "true listed", [app(settled({ operationState: undefined }))]],
     [
@@ -63,4 +98,13 @@ test.each<[situation: string, outcome: string, apps: readonly KubeObject[], temp
   const owner = { tool: "argocd", kind: "Application", namespace, name: "workers" } as const;
   const { lists, reason } = await openRecords(snapshotCluster(apps))(owner, template);
   expect(`${lists} ${reason}`).toBe(outcome);
+});
+
+test.each([undefined, "argocd"])("Applications are forbidden, namespace %o -> unknown", async (namespace) => {
+  const refuse = async () => {
+    throw new ClusterError("forbidden", "no");
+  };
+  const refusing: Cluster = { ...snapshotCluster([app(settled())]), get: refuse, list: refuse };
+  const owner = { tool: "argocd", kind: "Application", namespace, name: "workers" } as const;
+  expect(await openRecords(refusing)(owner, t)).toEqual({ lists: "unknown", reason: "forbidden" });
 });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { type Cluster, ClusterError } from "../../../shared/cluster.ts";
 import type { KubeObject } from "../../../shared/object.ts";
 import type { Owner } from "../../../shared/owners/owner.ts";
 import { openRecords } from "../../../shared/owners/records.ts";
@@ -66,8 +67,42 @@ const rows: readonly [situation: string, outcome: string, make: Make][] = [
     "unknown corrupt",
     (kind) => [made(kind, settled({ inventory: { entries: [{ id: 7 }] } }))],
   ],
+  ["an id of too few parts", "unknown corrupt", (kind) => [made(kind, settled({ inventory: listing("x_y_K", ID) }))]],
+  ["an id of too many parts", "unknown corrupt", (kind) => [made(kind, settled({ inventory: listing("a_b_c_d_K") }))]],
+  ["an empty id", "unknown corrupt", (kind) => [made(kind, settled({ inventory: listing("") }))]],
+  [
+    "beside a ConfigMap, a Namespace and a ClusterRole with colons",
+    "true listed",
+    (kind) => [
+      made(
+        kind,
+        settled({
+          inventory: listing(
+            `${HOME}_c__ConfigMap`,
+            `_${HOME}__Namespace`,
+            "_system__a__b_rbac.authorization.k8s.io_ClusterRole",
+            ID,
+          ),
+        }),
+      ),
+    ],
+  ],
   ["a status that is text", "unknown corrupt", (kind) => [made(kind, "ready")]],
 ];
+
+test.each(KINDS.flatMap((kind) => (["forbidden", "unavailable"] as const).map((failure) => [kind, failure] as const)))(
+  "%s: reading it is %s -> unknown",
+  async (kind, failure) => {
+    const cluster: Cluster = {
+      ...snapshotCluster([]),
+      get: async () => {
+        throw new ClusterError(failure, "no");
+      },
+    };
+    const owner: Owner = { tool: "flux", kind, namespace: HOME, name: "workers" };
+    expect(await openRecords(cluster)(owner, t)).toEqual({ lists: "unknown", reason: failure });
+  },
+);
 
 test.each(KINDS.flatMap((kind) => rows.map((row) => [kind, ...row] as const)))(
   "%s: %s -> %s",

@@ -5,7 +5,7 @@ import type { KubeObject } from "../../../shared/object.ts";
 import type { Owner } from "../../../shared/owners/owner.ts";
 import { openRecords } from "../../../shared/owners/records.ts";
 import { snapshotCluster } from "../../../shared/snapshot/cluster.ts";
-import { HOME, inNamespace, metal3MachineTemplate, object } from "../../build/objects.ts";
+import { HOME, inNamespace, metal3MachineTemplate, object, terminating } from "../../build/objects.ts";
 
 const owner: Owner = { tool: "helm", kind: "Release", namespace: HOME, name: "workers" };
 const t = metal3MachineTemplate("t");
@@ -94,6 +94,21 @@ describe("the record of a Helm release", () => {
       [withManifest(templateYaml().replace("infrastructure", "bootstrap"))],
     ],
     ["inside a List", "true listed", [withManifest(`apiVersion: v1\nkind: List\nitems: [${JSON.stringify(t)}]\n`)]],
+    [
+      "inside a typed List, whose items leave out their kind",
+      "true listed",
+      [
+        withManifest(
+          `apiVersion: ${t.apiVersion}\nkind: Metal3MachineTemplateList\nitems: [{metadata: {name: u}}, {metadata: {name: t}}]\n`,
+        ),
+      ],
+    ],
+    [
+      "inside a List without its kind",
+      "unknown corrupt",
+      [withManifest(`apiVersion: v1\nkind: List\nitems: [{metadata: {name: t}}]\n`)],
+    ],
+    ["a List that holds itself", "unknown corrupt", [withManifest("&l {apiVersion: v1, kind: List, items: [*l]}\n")]],
     ["without the gzip", "true listed", [secret({}, { data: twice(twice(JSON.stringify(releaseOf({})))) })]],
     ["the deployed one is the newest", "true listed", [superseded, at(2)]],
     ["the tenth after the ninth", "true listed", [at(9, { status: "superseded", manifest: "" }), at(10)]],
@@ -108,6 +123,10 @@ describe("the record of a Helm release", () => {
     ["all superseded", "unknown superseded", [superseded]],
     ["being uninstalled", "unknown uninstalling", [secret({ status: "uninstalling" })]],
     ["uninstalled, history kept", "unknown uninstalled", [secret({ status: "uninstalled" })]],
+    ["a status that Helm does not know, and not repeated", "unknown corrupt", [secret({ status: "hunter2" })]],
+    ["a status unknown to Helm itself", "unknown unknown", [secret({ status: "unknown" })]],
+    ["no status label", "unknown corrupt", [secret({}, { labels: { status: "" } })]],
+    ["its newest revision is being deleted", "unknown terminating", [superseded, terminating(at(2))]],
     ["no such release, or another storage driver", "unknown no-record", []],
     ["a release of that name elsewhere", "unknown no-record", [inNamespace(secret(), "other")]],
     ["another release in the namespace", "unknown no-record", [secret({ name: "else" })]],
@@ -174,6 +193,28 @@ describe("the record of a Helm release", () => {
       },
     };
     expect(await openRecords(cluster)(owner, t)).toEqual({ lists: "unknown", reason: failure });
+  });
+
+  test.each<[situation: string, name: string, reason: string]>([
+    ["a comma in its name, so that the selector means another", "workers,version=1", "no-record"],
+    ["no name for a label", "a!=b", "invalid"],
+  ])("%s -> unknown", async (_, name, reason) => {
+    const answer = await openRecords(snapshotCluster([secret()]))({ ...owner, name }, t);
+    expect(answer).toEqual({ lists: "unknown", reason });
+  });
+
+  test.each<[situation: string, outcome: string, answer: Cluster["get"]]>([
+    [
+      "the Secret itself is forbidden",
+      "unknown forbidden",
+      async () => {
+        throw new ClusterError("forbidden", secretValue);
+      },
+    ],
+    ["the Secret is gone since it was listed", "unknown unsettled", async () => undefined],
+  ])("%s -> %s", async (_, outcome, get) => {
+    const { lists, reason } = await openRecords({ ...snapshotCluster([secret()]), get })(owner, t);
+    expect(`${lists} ${reason}`).toBe(outcome);
   });
 
   test("many templates of one release -> its Secrets are read once", async () => {
