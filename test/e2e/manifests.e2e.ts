@@ -5,7 +5,7 @@ import { FUNCTIONS } from "../knative/needs.ts";
 import { kindsOf, pluralOf } from "../knative/providers.ts";
 import { type ControlPlane, startControlPlane } from "./harness/control-plane.ts";
 import { capiCrds, installCrds, knativeCrds, providerCrds } from "./harness/crds.ts";
-import { kustomized } from "./harness/kustomize.ts";
+import { kustomized, kustomizedTogether } from "./harness/kustomize.ts";
 import { type KubeObject, valueAt } from "./harness/objects.ts";
 import { eventually } from "./harness/wait.ts";
 import { grantsWith, mayDo } from "./scenario/rights.ts";
@@ -116,6 +116,14 @@ describe("what the overlays change", () => {
     expect([...verbs].toSorted()).toEqual(["get", "list", "watch"]);
   });
 
+  test("keep-charts -> collect-templates alone is told whose records it reads", () => {
+    const told = (name: string) => JSON.stringify(services("overlays/keep-charts")).split(name).length - 1;
+    const [service, ...others] = of("overlays/keep-charts", "Service").filter((one) =>
+      JSON.stringify(one).includes('{"name":"RETIRE_ORPHANS","value":"helm"}'),
+    );
+    expect([service?.metadata.name, others, told("RETIRE_ORPHANS")]).toEqual(["collect-templates", [], 1]);
+  });
+
   test("tenant -> nothing of capi-caretaker's own namespace is left, and only facts without a namespace are bound to the cluster", () => {
     expect(JSON.stringify(kustomized("overlays/tenant")).match(/"(namespace|value)":"capi-caretaker"/g)).toBeNull();
     const bound = of("overlays/tenant", "ClusterRoleBinding").map(({ metadata }) => metadata.name);
@@ -146,6 +154,33 @@ test("minimal, applied -> a function may do what it needs, where it needs it, an
     );
     expect([name, ...allowed.flat()]).toEqual([name]);
   }
+});
+
+test("keep-charts with the other tools' options, applied -> collect-templates reads its records, Secrets in one namespace", async () => {
+  const { api } = controlPlane;
+  const others = ["options/records-flux", "options/records-argocd"];
+  for (const object of kustomizedTogether(["overlays/keep-charts"], others)) await api.apply(object as KubeObject);
+  const collect = { namespace: home, name: "collect-templates" };
+  const secrets = ["get /secrets", "list /secrets"];
+  const records = [
+    "get helm.toolkit.fluxcd.io/helmreleases",
+    "get kustomize.toolkit.fluxcd.io/kustomizations",
+    "get argoproj.io/applications",
+    "list argoproj.io/applications",
+  ];
+  const all = (grants: readonly string[], at: string, account = collect) =>
+    Promise.all(grants.map((grant) => mayDo(api, account, grant, at)));
+  await eventually("the records' rights to be added up", async () => {
+    return [...(await all([...secrets, ...records], "team-a")), ...(await all(records, home))].every(Boolean);
+  });
+  const denied = [
+    ...(await all([...secrets, "list helm.toolkit.fluxcd.io/helmreleases"], home)),
+    ...(await all(["watch /secrets", "patch /secrets", "patch argoproj.io/applications"], "team-a")),
+  ];
+  for (const name of FUNCTIONS.filter((one) => one !== collect.name)) {
+    denied.push(...(await all([...secrets, ...records], "team-a", { namespace: home, name })));
+  }
+  expect(denied).toEqual(denied.map(() => false));
 });
 
 test("the providers' own definitions -> have the kinds and plurals that the components speak of", () => {

@@ -5,8 +5,9 @@ import type { Owner } from "../../shared/owners/owner.ts";
 import { openRecords } from "../../shared/owners/records.ts";
 import { snapshotCluster } from "../../shared/snapshot/cluster.ts";
 import { HOME, metal3MachineTemplate, object } from "../build/objects.ts";
-import { grantsIn, rolesIn } from "./grants.ts";
+import { grantsIn, grantsOf, rolesIn } from "./grants.ts";
 import { manifestsOf } from "./manifests.ts";
+import { FUNCTIONS } from "./needs.ts";
 import { pluralOf } from "./providers.ts";
 
 const t = metal3MachineTemplate("t");
@@ -55,4 +56,32 @@ test("records-helm -> the same, and nobody is bound to it: Secrets are opened by
   expect([grants, others]).toEqual([await asked([owner("Release")], [secret]), []]);
   expect(roleLabels[AGGREGATED]).toBeUndefined();
   expect(manifestsOf("options/records-helm")).toHaveLength(1);
+});
+
+/** What each function may do beyond the overlay minimal. */
+const addedBy = (...folders: readonly string[]) =>
+  FUNCTIONS.map((name) => {
+    const before = grantsOf(name, manifestsOf("overlays/minimal"));
+    return [name, grantsOf(name, manifestsOf(...folders)).filter((grant) => !before.includes(grant))] as const;
+  }).filter(([, grants]) => grants.length > 0);
+
+test("keep-charts -> collect-templates alone may read a release, in the namespace that is bound and in no other", async () => {
+  const needs = await asked([owner("Release")], [secret]);
+  expect(addedBy("overlays/keep-charts")).toEqual([
+    ["collect-templates", needs.map((grant) => `${grant} in own namespace`)],
+  ]);
+  const bound = manifestsOf("overlays/keep-charts").filter((one) => JSON.stringify(one).includes("records:helm"));
+  expect(bound.map(({ kind, metadata }) => [kind, metadata.namespace])).toEqual([
+    ["RoleBinding", "team-a"],
+    ["ClusterRole", undefined],
+  ]);
+});
+
+test("keep-charts with the other tools' options -> their rights come to it, and nobody else gets any", async () => {
+  const others = [owner("HelmRelease"), owner("Kustomization"), { ...owner("Application"), namespace: undefined }];
+  const helm = (await asked([owner("Release")], [secret])).map((grant) => `${grant} in own namespace`);
+  const needs = [...helm, ...(await asked([...others, owner("Application")]))].toSorted();
+  expect(addedBy("overlays/keep-charts", "options/records-flux", "options/records-argocd")).toEqual([
+    ["collect-templates", needs],
+  ]);
 });
