@@ -29,6 +29,6 @@ export async function askOwners(cluster: Cluster, { graph }: Facts): Promise<Own
 /** What an owner says of its template, for people. */
 export function ownerSentence({ owner: { kind, namespace, name }, lists, reason }: OwnerSays): string {
   const who = `${kind === "Release" ? "Helm release" : kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;
-  if (lists === "unknown") return `whether ${who} lists it is unknown: ${reason}`;
-  return lists ? `${who} lists it` : `${who} does not list it any more`;
+  if (lists === "unknown") return `whether ${who} lists it is unknown (${reason})`;
+  return lists ? `${who} lists it` : `${who} no longer lists it`;
 }

@@ -2,7 +2,17 @@ import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { plan } from "../../cli/plan/run.ts";
 import type { KubeObject } from "../../shared/object.ts";
-import { annotated, cluster, HOME, held, labelled, metal3MachineTemplate, object, ownedBy } from "../build/objects.ts";
+import {
+  annotated,
+  cluster,
+  HOME,
+  held,
+  labelled,
+  metal3MachineTemplate,
+  object,
+  ownedBy,
+  retired,
+} from "../build/objects.ts";
 import { folderOf } from "./run.ts";
 
 const mgmt = cluster();
@@ -33,8 +43,8 @@ async function planned(objects: readonly KubeObject[], json: boolean, environmen
 
 test.each([
   ["its release lists it", [t, listing], true, "Helm release sylva/workers lists it"],
-  ["its release does not", [t, secret("")], false, "Helm release sylva/workers does not list it any more"],
-  ["a dump without Secrets", [t], "unknown", "whether Helm release sylva/workers lists it is unknown: no-record"],
+  ["its release does not", [t, secret("")], false, "Helm release sylva/workers no longer lists it"],
+  ["a dump without Secrets", [t], "unknown", "whether Helm release sylva/workers lists it is unknown (no-record)"],
 ])("%s -> the owner, its word, and a phrase for people", async (_, objects, lists, phrase) => {
   const [decision] = JSON.parse(await planned(objects, true)).decisions;
   expect(decision).toMatchObject({ concern: "retain-templates", verdict: "hold" });
@@ -44,9 +54,64 @@ test.each([
   expect(text).not.toContain("hunter2");
 });
 
-test("nobody owns it -> no owner", async () => {
-  const [decision] = JSON.parse(await planned([ownedBy(metal3MachineTemplate("t"), mgmt)], true)).decisions;
+const bare = ownedBy(metal3MachineTemplate("t"), mgmt);
+const flux = (kind: "helm" | "kustomize", one: KubeObject) =>
+  labelled(one, { [`${kind}.toolkit.fluxcd.io/name`]: "workers", [`${kind}.toolkit.fluxcd.io/namespace`]: HOME });
+const tracked = (instance: string) =>
+  annotated(bare, {
+    "argocd.argoproj.io/tracking-id": `${instance}:infrastructure.cluster.x-k8s.io/Metal3MachineTemplate:${HOME}/t`,
+  });
+const inventory = {
+  status: {
+    conditions: [{ type: "Ready", status: "True" }],
+    inventory: { entries: [{ id: `${HOME}_t_infrastructure.cluster.x-k8s.io_Metal3MachineTemplate`, v: "v1beta1" }] },
+  },
+};
+const kustomization = object("Kustomization.kustomize.toolkit.fluxcd.io/v1", "workers", inventory);
+
+test.each([
+  ["a HelmRelease, not in the dump", [flux("helm", t)], { tool: "flux", namespace: HOME }, "HelmRelease sylva/workers"],
+  ["a Kustomization", [flux("kustomize", bare), kustomization], { tool: "flux", namespace: HOME, lists: true }, ""],
+  ["an Application of another namespace", [tracked("team-a_workers")], { tool: "argocd", namespace: "team-a" }, ""],
+  ["one of Argo CD's own namespace", [tracked("workers")], { tool: "argocd" }, "whether Application workers lists it"],
+] as const)("%s owns it -> it is named, with a namespace where one is known", async (_, objects, owner, phrase) => {
+  const { decisions } = JSON.parse(await planned(objects, true));
+  expect(decisions.map((one: { owner: unknown }) => one.owner)).toEqual([
+    { name: "workers", lists: "unknown", ...owner },
+  ]);
+  expect(await planned(objects, false)).toContain(phrase);
+});
+
+test.each([
+  ["nobody owns it", [bare]],
+  ["several own it", [flux("kustomize", t), listing, kustomization]],
+])("%s -> no owner", async (_, objects) => {
+  const [decision] = JSON.parse(await planned(objects, true)).decisions;
   expect("owner" in decision).toBe(false);
+  expect(await planned(objects, false)).not.toContain("lists it");
+});
+
+test.each([
+  ["its release does not list", [held(retired(t)), secret("")]],
+  ["nobody owns, beside a release", [held(retired(bare)), listing]],
+])("a template that %s -> nothing of a Secret is shown, to people or machines", async (_, objects) => {
+  for (const json of [true, false]) {
+    const shown = await planned(objects, json);
+    expect(shown).toContain("collect-templates");
+    expect(shown).not.toMatch(/hunter2|sh\.helm\.release|password/);
+  }
+});
+
+test("one owner of many templates -> every decision about them names it", async () => {
+  const going = byHelm(held(retired(ownedBy(metal3MachineTemplate("u"), mgmt))));
+  const { decisions } = JSON.parse(await planned([t, going, listing], true));
+  const said = decisions.map((one: { concern: string; object: { name: string }; owner: { lists: unknown } }) => {
+    return [one.object.name, one.concern, one.owner.lists];
+  });
+  expect(said).toEqual([
+    ["t", "retain-templates", true],
+    ["u", "collect-templates", false],
+  ]);
 });
 
 test("RETIRE_ORPHANS set, no longer listed -> the retirement is shown to people", async () => {
