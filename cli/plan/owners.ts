@@ -28,7 +28,10 @@ export async function askOwners(cluster: Cluster, { graph }: Facts): Promise<Own
 
 /** What an owner says of its template, for people. */
 export function ownerSentence({ owner: { kind, namespace, name }, lists, reason }: OwnerSays): string {
-  const who = `${kind === "Release" ? "Helm release" : kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;
+  const named = namespace === undefined ? name : `${namespace}/${name}`;
+  // It is whatever the template's annotation says: a line break in it must not pass for a line of the plan.
+  const shown = /^[\w./-]+$/.test(named) ? named : JSON.stringify(named);
+  const who = `${kind === "Release" ? "Helm release" : kind} ${shown}`;
   if (lists === "unknown") return `whether ${who} lists it is unknown (${reason})`;
   return lists ? `${who} lists it` : `${who} no longer lists it`;
 }

@@ -82,6 +82,13 @@ test.each([
   expect(await planned(objects, false)).toContain(phrase);
 });
 
+test("an owner's name that is none and breaks the line -> the plan keeps a line for each decision", async () => {
+  const odd = annotated(t, { "meta.helm.sh/release-name": "workers\n  collect Cluster sylva/mgmt" });
+  const text = await planned([odd], false);
+  expect(text).not.toMatch(/^ *collect/m);
+  expect(text).toContain('Helm release "sylva/workers\\n  collect Cluster sylva/mgmt" lists it is unknown');
+});
+
 test.each([
   ["nobody owns it", [bare]],
   ["several own it", [flux("kustomize", t), listing, kustomization]],
