@@ -11,7 +11,7 @@ import {
 } from "./harness/flux.ts";
 import { startManagementCluster } from "./harness/management-cluster.ts";
 import { metal3Machine, metal3MachineTemplate } from "./harness/metal3-objects.ts";
-import { type KubeObject, refOf } from "./harness/objects.ts";
+import { type Fields, type KubeObject, type ObjectRef, refOf } from "./harness/objects.ts";
 import { type Caretakers, startCaretakers } from "./scenario/caretakers.ts";
 import { letReadFlux } from "./scenario/flux-rights.ts";
 import { isHeld, untilGone, untilHeld } from "./scenario/marks.ts";
@@ -22,12 +22,14 @@ import { isRetired } from "./scenario/settled.ts";
 let controlPlane: ControlPlane;
 let caretakers: Caretakers;
 
+const hurried = { COLLECT_GRACE: "PT1S", RENEW_AFTER: "PT1S" };
+const byRecord = { ...hurried, RETIRE_ORPHANS: "flux" };
+
 beforeAll(async () => {
   controlPlane = await startManagementCluster();
   await installFluxKinds(controlPlane);
   await letReadFlux(controlPlane.api);
-  const env = { COLLECT_GRACE: "PT1S", RENEW_AFTER: "PT1S", RETIRE_ORPHANS: "flux" };
-  caretakers = await startCaretakers(controlPlane, { env });
+  caretakers = await startCaretakers(controlPlane, { env: byRecord });
 });
 
 const templateOf = (namespace: string, name: string, annotations: Record<string, string> = {}): KubeObject => {
@@ -49,6 +51,21 @@ async function owned(namespace: string, apiVersion: string, kind: string): Promi
   return { namespace, name: "workers" };
 }
 const kustomization = (namespace: string) => owned(namespace, kustomizationVersion, "Kustomization");
+const release = (namespace: string) => owned(namespace, helmReleaseVersion, "HelmRelease");
+
+/** A template as Helm deploys it for a HelmRelease. */
+function ofRelease(template: KubeObject): KubeObject {
+  const { namespace = "", ...metadata } = template.metadata;
+  const labels = {
+    "app.kubernetes.io/managed-by": "Helm",
+    "helm.toolkit.fluxcd.io/name": "workers",
+    "helm.toolkit.fluxcd.io/namespace": namespace,
+  };
+  const annotations = { "meta.helm.sh/release-name": "workers", "meta.helm.sh/release-namespace": namespace };
+  return { ...template, metadata: { ...metadata, namespace, labels, annotations } };
+}
+
+const manifestOf = (...templates: readonly KubeObject[]) => templates.map((one) => JSON.stringify(one)).join("\n---\n");
 
 /** A machine that was made from a template. */
 async function machineFrom({ metadata: { namespace = "", name } }: KubeObject): Promise<KubeObject> {
@@ -67,6 +84,13 @@ function untilRetired(template: KubeObject, expected: boolean): Promise<boolean>
   });
 }
 
+function untilCollected(template: KubeObject): Promise<boolean> {
+  return inTime(`${template.metadata.name} to be collected`, async () => {
+    await caretakers.sweep();
+    return (await controlPlane.api.get(refOf(template))) === undefined;
+  });
+}
+
 /** Sweeps often enough to retire a template, to start its grace period and to end it. */
 async function sweepRepeatedly(): Promise<void> {
   for (let sweeps = 0; sweeps < 3; sweeps += 1) {
@@ -76,6 +100,11 @@ async function sweepRepeatedly(): Promise<void> {
   }
 }
 
+/** What kustomize-controller puts on all that it deploys, and leaves on what it may not prune. */
+const labelsOf = ({ namespace, name }: FluxOwner) => ({
+  "kustomize.toolkit.fluxcd.io/name": name,
+  "kustomize.toolkit.fluxcd.io/namespace": namespace,
+});
 const notPruned = { "kustomize.toolkit.fluxcd.io/prune": "disabled" };
 
 describe("kustomize-controller's engine", unhurried, () => {
@@ -114,12 +143,10 @@ describe("kustomize-controller's engine", unhurried, () => {
     expect((await reconcile(controlPlane, owner, [u])).pruned).toEqual({ "Metal3MachineTemplate/t": "skipped" });
     await untilRetired(t, true);
     await sweepRepeatedly();
-    expect((await liveOf(t)).metadata.deletionTimestamp).toBeUndefined();
+    const { deletionTimestamp, labels } = (await liveOf(t)).metadata;
+    expect([deletionTimestamp, labels]).toMatchObject([undefined, labelsOf(owner)]);
     await controlPlane.api.delete(refOf(machine));
-    await inTime("the template to be collected", async () => {
-      await caretakers.sweep();
-      return (await controlPlane.api.get(refOf(t))) === undefined;
-    });
+    await untilCollected(t);
     expect(isRetired(await liveOf(u))).toBe(false);
   });
 
@@ -138,7 +165,8 @@ describe("kustomize-controller's engine", unhurried, () => {
     await untilRetired(t, false);
     await controlPlane.api.delete(refOf(machine));
     await sweepRepeatedly();
-    expect((await liveOf(t)).metadata.uid).toBe(uid);
+    const live = await liveOf(t);
+    expect([live.metadata.uid, isHeld(live), isRetired(live)]).toEqual([uid, true, false]);
   });
 
   test("fails -> nothing is retired; it succeeds -> what it no longer lists is", async () => {
@@ -191,20 +219,6 @@ describe("kustomize-controller's engine and rewrite-urls", unhurried, () => {
 });
 
 describe("helm-controller's engine", unhurried, () => {
-  const release = (namespace: string) => owned(namespace, helmReleaseVersion, "HelmRelease");
-  const ofRelease = (template: KubeObject): KubeObject => {
-    const { namespace = "", ...metadata } = template.metadata;
-    const labels = {
-      "app.kubernetes.io/managed-by": "Helm",
-      "helm.toolkit.fluxcd.io/name": "workers",
-      "helm.toolkit.fluxcd.io/namespace": namespace,
-    };
-    const annotations = { "meta.helm.sh/release-name": "workers", "meta.helm.sh/release-namespace": namespace };
-    return { ...template, metadata: { ...metadata, namespace, labels, annotations } };
-  };
-  const manifestOf = (...templates: readonly KubeObject[]) =>
-    templates.map((one) => JSON.stringify(one)).join("\n---\n");
-
   test("looks for drift on a template that is held and retired -> none", async () => {
     const owner = await release("drift");
     const t = ofRelease(templateOf("drift", "t"));
@@ -228,10 +242,100 @@ describe("helm-controller's engine", unhurried, () => {
     await recordRelease(controlPlane, owner, manifestOf(u));
     await untilRetired(t, true);
     await controlPlane.api.delete(refOf(machine));
-    await inTime("the template to be collected", async () => {
-      await caretakers.sweep();
-      return (await controlPlane.api.get(refOf(t))) === undefined;
-    });
+    await untilCollected(t);
+    expect(isRetired(await liveOf(u))).toBe(false);
+  });
+});
+
+interface Deployed {
+  owner: ObjectRef;
+  template: KubeObject;
+}
+
+/** A held template that a Kustomization lists. */
+async function byKustomization(namespace: string): Promise<Deployed> {
+  const owner = await kustomization(namespace);
+  const template = templateOf(namespace, "t", notPruned);
+  await reconcile(controlPlane, owner, [template]);
+  await untilHeld(controlPlane.api, template);
+  return { owner: { apiVersion: kustomizationVersion, kind: "Kustomization", ...owner }, template };
+}
+
+/** A held template that a HelmRelease lists. */
+async function byHelmRelease(namespace: string): Promise<Deployed> {
+  const owner = await release(namespace);
+  const template = ofRelease(templateOf(namespace, "t"));
+  await controlPlane.api.apply(template);
+  await recordRelease(controlPlane, owner, manifestOf(template));
+  await untilHeld(controlPlane.api, template);
+  return { owner: { apiVersion: helmReleaseVersion, kind: "HelmRelease", ...owner }, template };
+}
+
+const readyIs = (status: string): Fields => ({ conditions: [{ type: "Ready", status }] });
+const emptied: Fields = { inventory: { entries: [] } };
+
+/** Changes what Flux's object says of itself, `spec` by a person and `status` by its controller. */
+async function say({ owner }: Deployed, said: { spec?: Fields; status?: Fields }): Promise<void> {
+  const { spec, status } = said;
+  if (spec !== undefined) await controlPlane.api.mergePatch(owner, { spec });
+  if (status !== undefined) await controlPlane.api.patchStatus(owner, status);
+}
+
+/** Flux has done all that its object asks for. */
+async function saySettled({ owner }: Deployed): Promise<void> {
+  const { metadata } = await controlPlane.api.mergePatch(owner, { spec: { suspend: false } });
+  await controlPlane.api.patchStatus(owner, { ...readyIs("True"), observedGeneration: metadata.generation });
+}
+
+describe("an inventory that no longer lists a template", unhurried, () => {
+  test.each([
+    { situation: "health checks failed", deploy: byKustomization, said: { status: readyIs("False") } },
+    { situation: "it is being applied", deploy: byKustomization, said: { status: readyIs("Unknown") } },
+    { situation: "the spec was changed since", deploy: byKustomization, said: { spec: { interval: "2m" } } },
+    { situation: "it is suspended", deploy: byKustomization, said: { spec: { suspend: true } } },
+    { situation: "an upgrade failed", deploy: byHelmRelease, said: { status: readyIs("False") } },
+  ])("$situation -> not retired; settled -> retired", async ({ situation, deploy, said }) => {
+    const deployed = await deploy(`unsettled-${situation.replaceAll(" ", "-")}`);
+    await machineFrom(deployed.template);
+    await say(deployed, said);
+    await say(deployed, { status: emptied });
+    await sweepRepeatedly();
+    expect(isRetired(await liveOf(deployed.template))).toBe(false);
+    await saySettled(deployed);
+    await untilRetired(deployed.template, true);
+  });
+
+  test.each([
+    { kind: "Kustomization", deploy: byKustomization },
+    { kind: "HelmRelease", deploy: byHelmRelease },
+  ])("retired it, and then the $kind fails -> it is not deleted; settled -> collected", async ({ kind, deploy }) => {
+    const deployed = await deploy(`failing-later-${kind.toLowerCase()}`);
+    const machine = await machineFrom(deployed.template);
+    await say(deployed, { status: emptied });
+    await untilRetired(deployed.template, true);
+    await say(deployed, { status: readyIs("False") });
+    await controlPlane.api.delete(refOf(machine));
+    await sweepRepeatedly();
+    expect((await liveOf(deployed.template)).metadata.deletionTimestamp).toBeUndefined();
+    await saySettled(deployed);
+    await untilCollected(deployed.template);
+  });
+});
+
+describe("without RETIRE_ORPHANS", unhurried, () => {
+  test("an unneeded template left the inventory -> it stays, not retired; the setting is made -> collected", async () => {
+    await caretakers.remove();
+    caretakers = await startCaretakers(controlPlane, { env: hurried });
+    const owner = await kustomization("unset");
+    const [t, u] = [templateOf("unset", "t", notPruned), templateOf("unset", "u", notPruned)];
+    await reconcile(controlPlane, owner, [t]);
+    await untilHeld(controlPlane.api, t);
+    expect((await reconcile(controlPlane, owner, [u])).pruned).toEqual({ "Metal3MachineTemplate/t": "skipped" });
+    await sweepRepeatedly();
+    expect(isRetired(await liveOf(t))).toBe(false);
+    await caretakers.remove();
+    caretakers = await startCaretakers(controlPlane, { env: byRecord });
+    await untilCollected(t);
     expect(isRetired(await liveOf(u))).toBe(false);
   });
 });
