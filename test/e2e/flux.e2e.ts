@@ -142,9 +142,11 @@ describe("kustomize-controller's engine", unhurried, () => {
     const machine = await machineFrom(t);
     expect((await reconcile(controlPlane, owner, [u])).pruned).toEqual({ "Metal3MachineTemplate/t": "skipped" });
     await untilRetired(t, true);
+    const { uid } = (await liveOf(t)).metadata;
     await sweepRepeatedly();
-    const { deletionTimestamp, labels } = (await liveOf(t)).metadata;
-    expect([deletionTimestamp, labels]).toMatchObject([undefined, labelsOf(owner)]);
+    const { metadata } = await liveOf(t);
+    expect([metadata.uid, metadata.deletionTimestamp]).toEqual([uid, undefined]);
+    expect(metadata.labels).toMatchObject(labelsOf(owner));
     await controlPlane.api.delete(refOf(machine));
     await untilCollected(t);
     expect(isRetired(await liveOf(u))).toBe(false);
@@ -169,7 +171,7 @@ describe("kustomize-controller's engine", unhurried, () => {
     expect([live.metadata.uid, isHeld(live), isRetired(live)]).toEqual([uid, true, false]);
   });
 
-  test("fails -> nothing is retired; it succeeds -> what it no longer lists is", async () => {
+  test("fails to apply -> its inventory is the former one, nothing is retired; it succeeds -> what it no longer lists is", async () => {
     const owner = await kustomization("failing");
     const t = templateOf("failing", "t", notPruned);
     await reconcile(controlPlane, owner, [t]);
@@ -233,14 +235,18 @@ describe("helm-controller's engine", unhurried, () => {
     expect(await driftOf(controlPlane, owner, manifestOf(changed))).toMatchObject([{ type: "update" }]);
   });
 
-  test("no longer lists a template -> retired and collected after use; the listed one stays", async () => {
+  test("no longer lists a template -> retired, kept while needed, then collected; the listed one stays", async () => {
     const owner = await release("released");
     const [t, u] = [ofRelease(templateOf("released", "t")), ofRelease(templateOf("released", "u"))];
     for (const one of [t, u]) await controlPlane.api.apply(one);
     await untilHeld(controlPlane.api, t, u);
     const machine = await machineFrom(t);
+    const { uid } = (await liveOf(t)).metadata;
     await recordRelease(controlPlane, owner, manifestOf(u));
     await untilRetired(t, true);
+    await sweepRepeatedly();
+    const { metadata } = await liveOf(t);
+    expect([metadata.uid, metadata.deletionTimestamp]).toEqual([uid, undefined]);
     await controlPlane.api.delete(refOf(machine));
     await untilCollected(t);
     expect(isRetired(await liveOf(u))).toBe(false);
@@ -288,13 +294,13 @@ async function saySettled({ owner }: Deployed): Promise<void> {
 }
 
 describe("an inventory that no longer lists a template", unhurried, () => {
-  test.each([
-    { situation: "health checks failed", deploy: byKustomization, said: { status: readyIs("False") } },
-    { situation: "it is being applied", deploy: byKustomization, said: { status: readyIs("Unknown") } },
-    { situation: "the spec was changed since", deploy: byKustomization, said: { spec: { interval: "2m" } } },
-    { situation: "it is suspended", deploy: byKustomization, said: { spec: { suspend: true } } },
-    { situation: "an upgrade failed", deploy: byHelmRelease, said: { status: readyIs("False") } },
-  ])("$situation -> not retired; settled -> retired", async ({ situation, deploy, said }) => {
+  test.each<readonly [situation: string, deploy: typeof byKustomization, said: { spec?: Fields; status?: Fields }]>([
+    ["health checks failed", byKustomization, { status: readyIs("False") }],
+    ["it is being applied", byKustomization, { status: readyIs("Unknown") }],
+    ["the spec was changed since", byKustomization, { spec: { interval: "2m" } }],
+    ["it is suspended", byKustomization, { spec: { suspend: true } }],
+    ["an upgrade failed", byHelmRelease, { status: readyIs("False") }],
+  ])("%s -> not retired; settled -> retired", async (situation, deploy, said) => {
     const deployed = await deploy(`unsettled-${situation.replaceAll(" ", "-")}`);
     await machineFrom(deployed.template);
     await say(deployed, said);
@@ -306,17 +312,19 @@ describe("an inventory that no longer lists a template", unhurried, () => {
   });
 
   test.each([
-    { kind: "Kustomization", deploy: byKustomization },
-    { kind: "HelmRelease", deploy: byHelmRelease },
-  ])("retired it, and then the $kind fails -> it is not deleted; settled -> collected", async ({ kind, deploy }) => {
+    ["Kustomization", byKustomization],
+    ["HelmRelease", byHelmRelease],
+  ] as const)("retired it, and then the %s fails -> it is not deleted; settled -> collected", async (kind, deploy) => {
     const deployed = await deploy(`failing-later-${kind.toLowerCase()}`);
     const machine = await machineFrom(deployed.template);
     await say(deployed, { status: emptied });
     await untilRetired(deployed.template, true);
+    const { uid } = (await liveOf(deployed.template)).metadata;
     await say(deployed, { status: readyIs("False") });
     await controlPlane.api.delete(refOf(machine));
     await sweepRepeatedly();
-    expect((await liveOf(deployed.template)).metadata.deletionTimestamp).toBeUndefined();
+    const { metadata } = await liveOf(deployed.template);
+    expect([metadata.uid, metadata.deletionTimestamp]).toEqual([uid, undefined]);
     await saySettled(deployed);
     await untilCollected(deployed.template);
   });
