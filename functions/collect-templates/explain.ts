@@ -23,7 +23,11 @@ export async function explain(context: Context, template: KubeObject, decision: 
 }
 
 /** Tells people on the template what the record of its owner made of it. */
-export async function tellByRecord(context: Context, template: KubeObject, { verdict }: ByRecord): Promise<void> {
+export async function tellByRecord(
+  context: Context,
+  template: KubeObject,
+  { verdict }: Exclude<ByRecord, { verdict: "wait" }>,
+): Promise<void> {
   const [reason, action, note] =
     verdict === "retire"
       ? ["TemplateRetired", "Retire", "Its owner no longer lists it; it goes once nothing needs it any more."]

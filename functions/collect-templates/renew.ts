@@ -2,21 +2,14 @@ import { type ClusterError, failedWith } from "../../shared/cluster.ts";
 import type { Act, Context } from "../../shared/context.ts";
 import { type Copy, removeCopy, saveCopy } from "../../shared/copies.ts";
 import type { Facts } from "../../shared/facts.ts";
-import {
-  otherFinalizers,
-  RENEWED_AT,
-  RETIRED_AT,
-  RETIRED_BY,
-  RETIRED_LABEL,
-  timestamp,
-  UNNEEDED_SINCE,
-} from "../../shared/marks.ts";
+import { otherFinalizers, RENEWED_AT, timestamp } from "../../shared/marks.ts";
 import { isTerminating, type KubeObject, keyOf, type ObjectKey } from "../../shared/object.ts";
 import { bodyToCreate, createFromCopy } from "../../shared/recreate.ts";
 import { onObject } from "../../shared/retry.ts";
 import { tell } from "../../shared/tell.ts";
 import { decide } from "./decide.ts";
 import { CONCERN, termsOf } from "./terms.ts";
+import { UNRETIRED } from "./unretired.ts";
 
 /**
  * Makes a retired template that is wanted again a live, unretired object. A Terminating one cannot be saved, so it is
@@ -34,9 +27,8 @@ export async function renew(context: Context, key: ObjectKey, facts: Facts): Pro
 }
 
 async function unretire({ cluster, now }: Context, live: KubeObject): Promise<boolean> {
-  const gone = { [RETIRED_AT]: null, [RETIRED_BY]: null, [UNNEEDED_SINCE]: null };
-  const annotations = { ...gone, [RENEWED_AT]: timestamp(now()) };
-  await cluster.patch(live, { metadata: { annotations, labels: { [RETIRED_LABEL]: null } } });
+  const annotations = { ...UNRETIRED.annotations, [RENEWED_AT]: timestamp(now()) };
+  await cluster.patch(live, { metadata: { ...UNRETIRED, annotations } });
   return true;
 }
 

@@ -21,6 +21,7 @@ import { letGo } from "./let-go.ts";
 import { askRecord } from "./record.ts";
 import { renew } from "./renew.ts";
 import { termsOf } from "./terms.ts";
+import { UNRETIRED } from "./unretired.ts";
 
 /**
  * Decides each of these templates from one look and carries the decisions out; what comes of it, failures too, goes
@@ -91,10 +92,7 @@ function marksFor(live: KubeObject, decision: Decision, now: Temporal.Instant): 
         labels: { [RETIRED_LABEL]: "true" },
       };
     case "unretire":
-      return {
-        annotations: { [RETIRED_AT]: null, [RETIRED_BY]: null, [UNNEEDED_SINCE]: null },
-        labels: { [RETIRED_LABEL]: null },
-      };
+      return UNRETIRED;
     default:
       return undefined;
   }

@@ -1,0 +1,7 @@
+import { RETIRED_AT, RETIRED_BY, RETIRED_LABEL, UNNEEDED_SINCE } from "../../shared/marks.ts";
+
+/** The patch of metadata that takes every mark of a retirement off. */
+export const UNRETIRED = {
+  annotations: { [RETIRED_AT]: null, [RETIRED_BY]: null, [UNNEEDED_SINCE]: null },
+  labels: { [RETIRED_LABEL]: null },
+} as const;
