@@ -2,22 +2,20 @@ import type { Cluster } from "../../shared/cluster.ts";
 import { type GroupKind, keyOf } from "../../shared/object.ts";
 
 const PART_OF = "app.kubernetes.io/part-of";
-const WOULD_PUT_BACK: readonly GroupKind[] = [
-  { group: "eventing.knative.dev", kind: "Trigger" },
-  { group: "admissionregistration.k8s.io", kind: "MutatingAdmissionPolicy" },
-];
+const TRIGGER: GroupKind = { group: "eventing.knative.dev", kind: "Trigger" };
+const POLICY: GroupKind = { group: "admissionregistration.k8s.io", kind: "MutatingAdmissionPolicy" };
 
 /**
  * Our Triggers and admission policies that still stand: they would put released holds back. `ownNamespace` is looked at
  * too where NAMESPACES does not name it.
  */
 export async function whatPutsBack(cluster: Cluster, ownNamespace: string): Promise<readonly string[]> {
-  const standing = await Promise.all(
-    WOULD_PUT_BACK.flatMap((kind) => [
-      cluster.list(kind, { label: PART_OF, metadataOnly: true }),
-      cluster.list(kind, { label: PART_OF, metadataOnly: true, namespace: ownNamespace }),
-    ]),
-  );
+  const ours = { label: PART_OF, metadataOnly: true };
+  const standing = await Promise.all([
+    cluster.list(POLICY, ours),
+    cluster.list(TRIGGER, ours),
+    cluster.list(TRIGGER, { ...ours, namespace: ownNamespace }),
+  ]);
   const named = standing
     .flat()
     .filter(({ metadata }) => metadata.labels?.[PART_OF] === "capi-caretaker")
