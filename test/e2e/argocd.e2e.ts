@@ -8,7 +8,6 @@ import {
   compareOptions,
   type Deployed,
   deployed,
-  letReadApplications,
   liveOf,
   ourOptions,
   standing,
@@ -22,6 +21,7 @@ import { rendered } from "./scenario/argocd-source.ts";
 import { type Caretakers, startCaretakers } from "./scenario/caretakers.ts";
 import { isHeld, untilGone, untilHeld } from "./scenario/marks.ts";
 import { inTime, unhurried } from "./scenario/patience.ts";
+import { letReadRecords } from "./scenario/record-rights.ts";
 import { foundNodeReuse, untilSettled } from "./scenario/rollout.ts";
 import { isRetired } from "./scenario/settled.ts";
 import { startStage } from "./scenario/stage.ts";
@@ -256,7 +256,7 @@ describe("with the functions and the records of Argo CD", unhurried, () => {
   let caretakers: Caretakers;
 
   beforeAll(async () => {
-    await letReadApplications(controlPlane);
+    await letReadRecords(controlPlane.api, "records-argocd");
     const env = { COLLECT_GRACE: "PT2S", RENEW_AFTER: "PT2S", RETIRE_ORPHANS: "argocd" };
     caretakers = await startCaretakers(controlPlane, { env });
   });

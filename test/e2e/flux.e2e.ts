@@ -13,9 +13,9 @@ import { startManagementCluster } from "./harness/management-cluster.ts";
 import { metal3Machine, metal3MachineTemplate } from "./harness/metal3-objects.ts";
 import { type Fields, type KubeObject, type ObjectRef, refOf } from "./harness/objects.ts";
 import { type Caretakers, startCaretakers } from "./scenario/caretakers.ts";
-import { letReadFlux } from "./scenario/flux-rights.ts";
 import { isHeld, untilGone, untilHeld } from "./scenario/marks.ts";
 import { inTime, unhurried } from "./scenario/patience.ts";
+import { letReadRecords } from "./scenario/record-rights.ts";
 import { imageUrlOf, jsonMark, notesOn, rewriteContested, startRewriter } from "./scenario/rewriter.ts";
 import { isRetired } from "./scenario/settled.ts";
 
@@ -28,7 +28,7 @@ const byRecord = { ...hurried, RETIRE_ORPHANS: "flux" };
 beforeAll(async () => {
   controlPlane = await startManagementCluster();
   await installFluxKinds(controlPlane);
-  await letReadFlux(controlPlane.api);
+  await letReadRecords(controlPlane.api, "records-flux");
   caretakers = await startCaretakers(controlPlane, { env: byRecord });
 });
 

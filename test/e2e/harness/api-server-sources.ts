@@ -1,14 +1,11 @@
-import { join } from "node:path";
 import { type Resource, untilWatched } from "./adapter.ts";
 import type { ClusterNetwork } from "./cluster-network.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { markAvailable } from "./eventing-system.ts";
-import { writeKubeconfig } from "./kubeconfig.ts";
 import { type KubeObject, valueAt } from "./objects.ts";
 import { binary } from "./paths.ts";
 import { startProcess } from "./process.ts";
-import { runFolder } from "./run-folder.ts";
-import { mintToken } from "./service-account.ts";
+import { type Account, kubeconfigFor, userOf } from "./service-account.ts";
 import { eventually } from "./wait.ts";
 
 const adapters = "eventing.knative.dev/source=apiserver-source-controller";
@@ -27,13 +24,13 @@ function environmentOf(deployment: KubeObject): Record<string, string> {
 /** Starts a Deployment's adapter as its service account and waits until all its watches are up. */
 async function startSource(controlPlane: ControlPlane, network: ClusterNetwork, deployment: KubeObject): Promise<void> {
   const { namespace = "" } = deployment.metadata;
-  const account = String(valueAt(deployment, "spec", "template", "spec", "serviceAccountName"));
   const env = environmentOf(deployment);
   const name = `source-${env.NAME}`;
-  const { url, ca } = controlPlane.server;
-  const token = await mintToken(controlPlane.api, namespace, account);
-  const kubeconfig = join(runFolder(controlPlane.name), `${name}-kubeconfig`);
-  writeKubeconfig(kubeconfig, { url, token, ...(ca === undefined ? {} : { ca }) });
+  const as: Account = {
+    namespace,
+    name: String(valueAt(deployment, "spec", "template", "spec", "serviceAccountName")),
+  };
+  const kubeconfig = await kubeconfigFor(controlPlane, as);
   const since = new Date();
   const child = await startProcess({
     name: `${controlPlane.name}-${name}`,
@@ -41,8 +38,7 @@ async function startSource(controlPlane: ControlPlane, network: ClusterNetwork, 
     env: { ...env, ...network.env, KUBECONFIG: kubeconfig },
   });
   const { resources } = JSON.parse(env.K_SOURCE_CONFIG ?? "") as { resources: { gvr: Resource }[] };
-  const user = `system:serviceaccount:${namespace}:${account}`;
-  await untilWatched(controlPlane, child, { user, since, resources: resources.map(({ gvr }) => gvr) });
+  await untilWatched(controlPlane, child, { user: userOf(as), since, resources: resources.map(({ gvr }) => gvr) });
   await markAvailable(controlPlane.api, deployment);
 }
 

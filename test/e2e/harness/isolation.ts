@@ -1,11 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
-import { binary, e2eFolder } from "./paths.ts";
+import { binary } from "./paths.ts";
 
-const hosts = join(e2eFolder, "harness", "hosts");
-
-/** Run by a shell inside: brings the loopback interface up, names Knative's services, and then runs the arguments. */
-const enter = `"${binary("loopback-up")}" && mount --bind "${hosts}" /etc/hosts && "$@"`;
+/** Run by a shell inside: brings the loopback interface up, and then runs the arguments. */
+const enter = `"${binary("loopback-up")}" && "$@"`;
 
 const own = ["--net", "--mount", "--propagation", "private"];
 /** Processes of a namespace of their own all end with its first one, whatever happens to whoever should end them. */

@@ -3,10 +3,9 @@ import { join } from "node:path";
 import type { ClusterNetwork } from "./cluster-network.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { type ServedFunction, startFunction } from "./functions.ts";
-import { writeKubeconfig } from "./kubeconfig.ts";
 import { type KubeObject, refOf, valueAt } from "./objects.ts";
 import { runFolder } from "./run-folder.ts";
-import { mintToken } from "./service-account.ts";
+import { type Account, kubeconfigFor } from "./service-account.ts";
 import { startTunnel, type Tunnel } from "./tunnel.ts";
 
 /** A Knative Service of the manifests, served by a process in place of its pod. */
@@ -47,13 +46,6 @@ async function mounted({ api }: ControlPlane, service: KubeObject, container: Co
   return folders;
 }
 
-async function kubeconfigThrough(tunnel: Tunnel, controlPlane: ControlPlane, namespace: string, account: string) {
-  const token = await mintToken(controlPlane.api, namespace, account);
-  const { ca } = controlPlane.server;
-  const path = join(runFolder(controlPlane.name), `${account}-kubeconfig`);
-  return writeKubeconfig(path, { url: tunnel.url, token, ...(ca === undefined ? {} : { ca }) });
-}
-
 /** Starts what a Knative Service of the manifests describes, as its service account, and gives it the address that Serving would. */
 export async function serve(
   controlPlane: ControlPlane,
@@ -66,8 +58,9 @@ export async function serve(
   const container = valueAt(spec, "containers", 0) as Container;
   const host = `${name}.${namespace}.svc.cluster.local`;
   const apiServer = await startTunnel(controlPlane.server.url);
-  const account = String(valueAt(spec, "serviceAccountName"));
-  const kubeconfig = await kubeconfigThrough(apiServer, controlPlane, namespace, account);
+  const account: Account = { namespace, name: String(valueAt(spec, "serviceAccountName")) };
+  const throughTunnel = { ...controlPlane, server: { ...controlPlane.server, url: apiServer.url } };
+  const kubeconfig = await kubeconfigFor(throughTunnel, account);
   const folders = await mounted(controlPlane, service, container);
   const inPod = (value: string): string => {
     const [path, folder] = [...folders].find(([mountPath]) => value.startsWith(`${mountPath}/`)) ?? [];

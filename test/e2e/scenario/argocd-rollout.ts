@@ -8,7 +8,6 @@ import {
   sync,
 } from "../harness/argocd.ts";
 import type { ControlPlane } from "../harness/control-plane.ts";
-import { kustomizedTogether } from "../harness/kustomize.ts";
 import { type KubeObject, refOf } from "../harness/objects.ts";
 import { rendered, type Source, type SourceOptions } from "./argocd-source.ts";
 import { isHeld } from "./marks.ts";
@@ -90,16 +89,4 @@ export async function untilNotPruned(scene: Scene, templates: readonly KubeObjec
       throw new Error(JSON.stringify(live.metadata));
     });
   }
-}
-
-/** Installs the option that lets collect-templates read Applications, and waits until it may. */
-export async function letReadApplications({ api }: ControlPlane): Promise<void> {
-  const manifests = kustomizedTogether(["base"], ["options/records-argocd"]) as readonly KubeObject[];
-  const role = manifests.find(({ metadata }) => metadata.name === "capi-caretaker:records:argocd");
-  if (role === undefined) throw new Error("the option brings no role");
-  await api.apply(role);
-  await inTime("the rules of collect-templates to be added up", async () => {
-    const roles = await api.list({ apiVersion: role.apiVersion, kind: role.kind });
-    return roles.some((one) => "aggregationRule" in one && JSON.stringify(one.rules).includes('"argoproj.io"'));
-  });
 }
