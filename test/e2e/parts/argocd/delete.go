@@ -78,7 +78,7 @@ func lastWave(objects []*unstructured.Unstructured) []*unstructured.Unstructured
 func (a *application) deleteObject(ctx context.Context, o *unstructured.Unstructured) error {
 	foreground := metav1.DeletePropagationForeground
 	options := metav1.DeleteOptions{PropagationPolicy: &foreground}
-	return a.kubectl.DeleteResource(ctx, a.config, o.GroupVersionKind(), o.GetName(), o.GetNamespace(), options)
+	return a.kubectl.DeleteResource(context.WithoutCancel(ctx), a.config, o.GroupVersionKind(), o.GetName(), o.GetNamespace(), options)
 }
 
 func titleOf(o *unstructured.Unstructured) string {

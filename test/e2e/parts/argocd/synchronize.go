@@ -39,7 +39,7 @@ func synchronize(ctx context.Context, a *application) (any, error) {
 		if err := a.step(o); err != nil {
 			return nil, err
 		}
-		if err := a.writeStatus(ctx, nil, o); err != nil && ctx.Err() == nil {
+		if err := a.writeStatus(ctx, nil, o); err != nil {
 			return nil, err
 		}
 		if o.Phase.Completed() {
