@@ -3,7 +3,7 @@ import { kubeadmConfigTemplate } from "./harness/capi-objects.ts";
 import { refOf, valueAt } from "./harness/objects.ts";
 import { stays } from "./harness/wait.ts";
 import { untilRolledOut } from "./harness/workload.ts";
-import type { HostLog } from "./scenario/hosts.ts";
+import type { HostLog } from "./scenario/host-images.ts";
 import { controlPlaneMachines, untilControlPlaneRuns } from "./scenario/kubeadm-control-plane.ts";
 import { inTime } from "./scenario/patience.ts";
 import {

@@ -9,7 +9,8 @@ import { startManagementCluster } from "./harness/management-cluster.ts";
 import { metal3Cluster, metal3Machine, metal3MachineTemplate } from "./harness/metal3-objects.ts";
 import { type KubeObject, refOf, valueAt } from "./harness/objects.ts";
 import { eventually, stays } from "./harness/wait.ts";
-import { bareMetalHost, type Hosts, hostKind, startHosts } from "./scenario/hosts.ts";
+import { hostKind } from "./scenario/host-claims.ts";
+import { bareMetalHost, type Hosts, startHosts } from "./scenario/hosts.ts";
 import { type ImageRelease, installImage } from "./scenario/image-chart.ts";
 import { type ImageServer, startImageServer } from "./scenario/image-server.ts";
 import {

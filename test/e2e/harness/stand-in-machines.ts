@@ -22,6 +22,16 @@ async function ensureNode(api: Api, name: string, providerID: string): Promise<v
   await api.patchStatus(ref, { conditions: healthy.map((condition) => ({ ...condition, reason: "E2E" })) });
 }
 
+/**
+ * Whether the maker of an infrastructure machine or a bootstrap config has still to make its Machine. Providers do nothing
+ * before that (GetOwnerMachine in Metal3, GetTypedConfigOwner in kubeadm's), and anyone's write in between makes the maker
+ * give the object up and make another.
+ */
+export function isInTheMaking({ metadata: { ownerReferences = [] } }: KubeObject): boolean {
+  const kinds = ownerReferences.map(({ kind }) => kind);
+  return kinds.some((kind) => kind === "MachineSet" || kind.endsWith("ControlPlane")) && !kinds.includes("Machine");
+}
+
 /** Whether Metal3 would say of this machine that it is provisioned. */
 export function isProvisioned(machine: KubeObject): boolean {
   return (
@@ -59,7 +69,7 @@ export async function provision(api: Api, machine: KubeObject, workload: Api): P
 
 /** Makes a bootstrap config ready as its provider would, without the Secret's content, which no host reads here. */
 export async function bootstrap(api: Api, config: KubeObject): Promise<void> {
-  if (typeof valueAt(config, "status", "dataSecretName") === "string") return;
+  if (isInTheMaking(config) || typeof valueAt(config, "status", "dataSecretName") === "string") return;
   const isV1beta1 = config.apiVersion.endsWith("/v1beta1");
   const ready = isV1beta1 ? { ready: true } : { initialization: { dataSecretCreated: true } };
   await api.patchStatus(refOf(config), { ...ready, dataSecretName: config.metadata.name });

@@ -9,6 +9,7 @@ import {
   addFinalizer,
   bootstrap,
   dropFinalizer,
+  isInTheMaking,
   isProvisioned,
   metal3Finalizer,
   provision,
@@ -30,6 +31,8 @@ export interface StandInOptions {
   workload?: Api;
   /** `annotation` by default, as Metal3 up to 1.12. */
   lookup?: TemplateLookup;
+  /** Takes back what a deleted machine had, before its finalizer goes and with it the machine. */
+  releaseHost?: (metal3Machine: KubeObject) => Promise<void>;
   /** Bootstrap kinds to make ready; KubeadmConfig by default, none where their real manager runs. */
   bootstrapKinds?: readonly Kind[];
 }
@@ -51,7 +54,7 @@ export interface StandIn {
 
 /** Starts the stand-in. Runs in this process; it ends at teardown. */
 export function startStandIn(api: Api, options: StandInOptions = {}): StandIn {
-  const { metal3 = "v1beta1", namespace, lookup = "annotation", workload = api } = options;
+  const { metal3 = "v1beta1", namespace, lookup = "annotation", workload = api, releaseHost } = options;
   const { bootstrapKinds = [{ apiVersion: bootstrapVersion, kind: "KubeadmConfig" }] } = options;
   const records: NodeReuseRecord[] = [];
   const errors: unknown[] = [];
@@ -62,6 +65,7 @@ export function startStandIn(api: Api, options: StandInOptions = {}): StandIn {
   const deprovision = async (machine: KubeObject): Promise<void> => {
     if (held.deletions || machine.metadata.finalizers?.includes(metal3Finalizer) !== true) return;
     const result = await lookUpNodeReuse(api, machine, lookup);
+    await releaseHost?.(machine);
     await dropFinalizer(api, machine);
     records.push({ machine: machine.metadata.name, ...result });
     await workload.delete({ apiVersion: "v1", kind: "Node", name: machine.metadata.name });
@@ -69,6 +73,7 @@ export function startStandIn(api: Api, options: StandInOptions = {}): StandIn {
   const reconcile = async (machine: KubeObject): Promise<void> => {
     const { deletionTimestamp, ownerReferences = [], finalizers = [] } = machine.metadata;
     if (deletionTimestamp !== undefined) return deprovision(machine);
+    if (isInTheMaking(machine)) return;
     // The change it makes comes back as an event, and the rest is done then.
     if (!finalizers.includes(metal3Finalizer)) return addFinalizer(api, machine);
     const hasMachine = ownerReferences.some(({ kind }) => kind === "Machine");

@@ -14,6 +14,7 @@ import { follow } from "../harness/follow.ts";
 import { kubeconfigOf } from "../harness/kubeconfig.ts";
 import { metal3Cluster } from "../harness/metal3-objects.ts";
 import { conditionOf, type Fields, type KubeObject, type ObjectRef, refOf, valueAt } from "../harness/objects.ts";
+import { isInTheMaking } from "../harness/stand-in-machines.ts";
 import { inTime } from "./patience.ts";
 
 /** The label of the machines of a control plane. */
@@ -108,7 +109,7 @@ export async function startKubelets(api: Api, workload: Api): Promise<void> {
   await workload.apply({ apiVersion: "v1", kind: "ConfigMap", metadata, data });
   const configKind = { apiVersion: bootstrapVersion, kind: "KubeadmConfig", labelSelector: controlPlaneLabel };
   follow(api, configKind, async ({ type, object }) => {
-    if (type === "DELETED" || object.metadata.annotations?.[expiry] !== undefined) return;
+    if (type === "DELETED" || isInTheMaking(object) || object.metadata.annotations?.[expiry] !== undefined) return;
     await api.mergePatch(refOf(object), { metadata: { annotations: { [expiry]: "2099-01-01T00:00:00Z" } } });
   });
   const selection = { apiVersion: coreVersion, kind: "Machine", labelSelector: controlPlaneLabel };

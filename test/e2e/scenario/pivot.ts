@@ -11,7 +11,8 @@ import { type KubeObject, type ObjectRef, valueAt } from "../harness/objects.ts"
 import { type StandIn, startStandIn } from "../harness/stand-in.ts";
 import { untilRolledOut } from "../harness/workload.ts";
 import { metal3Version } from "./caretakers.ts";
-import { awaitsHost, bareMetalHost, type Hosts, hostKind, startHosts } from "./hosts.ts";
+import { hostKind } from "./host-claims.ts";
+import { awaitsHost, bareMetalHost, type Hosts, startHosts } from "./hosts.ts";
 import { type ImageServer, startImageServer } from "./image-server.ts";
 import {
   createKubeadmCluster,
@@ -43,7 +44,8 @@ export async function startSide(sideName: string, management?: Side): Promise<Si
     await startCapi("capi-core", controlPlane),
     await startCapi("capi-kubeadm-control-plane", controlPlane),
   ];
-  const standIn = startStandIn(api, { workload });
+  const hosts = startHosts(api, metal3Version);
+  const standIn = startStandIn(api, { workload, releaseHost: hosts.release });
   standIn.holdProvisioning(awaitsHost);
   await startKubelets(api, workload);
   const images = await startImageServer();
@@ -51,7 +53,7 @@ export async function startSide(sideName: string, management?: Side): Promise<Si
     await Promise.all(managers.map((manager) => manager.stop()));
     await Promise.all([controlPlane.stop(), images.stop()]);
   };
-  return { controlPlane, standIn, hosts: startHosts(api, metal3Version), images, switchOff };
+  return { controlPlane, standIn, hosts, images, switchOff };
 }
 
 /** A chart of the cluster's hosts, templates, control plane (one machine) and workers (two), and hosts to spare. */
@@ -101,6 +103,12 @@ export async function installCluster(bootstrap: Side, management: Side, namespac
   await untilAllRun(controlPlane.api, namespace);
 }
 
+function hostInBrief(host: KubeObject): string {
+  const of = (...path: string[]) => String(valueAt(host, ...path));
+  const wanted = `${of("spec", "image", "url")} for ${of("spec", "consumerRef", "name")}`;
+  return `${host.metadata.name} ${of("status", "provisioning", "state")}, wants ${wanted}`;
+}
+
 /** Moves a namespace with the real clusterctl, and waits until everything runs at the target as it did before. */
 export async function moveCluster(bootstrap: Side, management: Side, namespace: string): Promise<void> {
   const { api, kubeconfig } = management.controlPlane;
@@ -111,10 +119,11 @@ export async function moveCluster(bootstrap: Side, management: Side, namespace: 
   if (code !== 0) throw new Error(`clusterctl move ended with ${code}: ${stderr}`);
   await api.patchStatus({ apiVersion: metal3Version, kind: "Metal3Cluster", namespace, name }, { ready: true });
   await untilAllRun(api, namespace);
-  await inTime("the hosts to have their status back", async () => {
+  await inTime("three hosts to have their status back", async () => {
     const hosts = await api.list({ ...hostKind, namespace });
-    const isProvisioned = (host: KubeObject) => valueAt(host, "status", "provisioning", "state") === "provisioned";
-    return hosts.filter(isProvisioned).length === 3;
+    const states = hosts.map((host) => valueAt(host, "status", "provisioning", "state"));
+    if (states.filter((state) => state === "provisioned").length === 3) return true;
+    throw new Error(`${hosts.map(hostInBrief).join("; ")}; errors: ${management.hosts.errors.map(String).join("; ")}`);
   });
 }
 
