@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { deleteObjectsOf, installArgoCd, sync } from "./harness/argocd.ts";
+import { applicationRef, deleteObjectsOf, installArgoCd, sync } from "./harness/argocd.ts";
 import type { ControlPlane } from "./harness/control-plane.ts";
-import { type KubeObject, refOf } from "./harness/objects.ts";
+import { type Fields, type KubeObject, refOf, valueAt } from "./harness/objects.ts";
 import { stays } from "./harness/wait.ts";
 import {
   comparedWith,
@@ -163,22 +163,6 @@ describe("with the functions", unhurried, () => {
     },
   );
 
-  test.concurrent("the source sets sync options of its own, two waves -> the sync waits for what is held, and nothing that machines need goes", async () => {
-    const at = await deployed(controlPlane, "own-options-waves", {
-      waves: 2,
-      annotations: { [syncOptions]: "Validate=true" },
-    });
-    await untilHeld(controlPlane.api, ...at.old.templates);
-    const { phase, message } = await syncTo(at, "two", 15);
-
-    expect([phase, message]).toEqual([
-      "Running",
-      expect.stringMatching(/^waiting for deletion of .*Metal3DataTemplate/),
-    ]);
-    await untilHeld(controlPlane.api, ...at.old.templates);
-    expect((await machinesOf(at)).filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([]);
-  });
-
   test.concurrent("the source says Prune=false itself -> neither hold nor anything else of ours", async () => {
     const annotations = { [syncOptions]: "Prune=false", [compareOptions]: "IgnoreExtraneous" };
     const at = await deployed(controlPlane, "own-prune", { annotations });
@@ -249,6 +233,53 @@ describe("with the functions", unhurried, () => {
     });
     expect((await liveOf(at, at.old.data)).metadata.uid).not.toBe(first.metadata.uid);
     expect((await machinesOf(at)).filter(({ metadata }) => metadata.deletionTimestamp !== undefined)).toEqual([]);
+  });
+});
+
+describe("with the functions, and sync options that the source sets itself", unhurried, () => {
+  test("templates in the wave before the MachineDeployment -> the sync waits for what is held until that is renewed, then ends, and nothing that machines need goes; a later one waits for the last referrer", async () => {
+    const env = { COLLECT_GRACE: "PT2S", RENEW_AFTER: "PT1H" };
+    const unhurriedOnes = await startCaretakers(controlPlane, { env });
+    const annotations = { [syncOptions]: "Validate=true" };
+    const at = await deployed(controlPlane, "own-options-waves", { waves: 2, annotations });
+    await untilHeld(controlPlane.api, ...at.old.templates);
+    const first = await liveOf(at, at.old.data);
+    at.standIn.holdDeletions();
+    const ending = syncTo(at, "two", 600);
+    const isWaiting = async (): Promise<boolean> => {
+      const application = await controlPlane.api.get(applicationRef(at.application));
+      const { phase, message } = valueAt(application, "status", "operationState") as Fields;
+      return phase === "Running" && /^waiting for deletion of .*Metal3DataTemplate/.test(String(message));
+    };
+    await inTime("the sync to wait", isWaiting);
+    const whatIsWrong = async () => ((await isWaiting()) ? undefined : "it goes on");
+    await stays("the sync's waiting", whatIsWrong, { forMs: 10_000 });
+    expect(templateNames(await deploymentOf(at)).machine).toBe(at.old.data.metadata.name);
+    expect(await standing(at, at.old.templates)).toEqual(at.old.templates.map(titleOf));
+
+    await unhurriedOnes.remove();
+    const caretakers = await startCaretakers(controlPlane, { env: { ...env, RENEW_AFTER: "PT2S" } });
+    await inTime("the data template to be renewed", async () => {
+      await caretakers.sweep();
+      const { metadata } = await liveOf(at, at.old.data);
+      return metadata.uid !== first.metadata.uid;
+    });
+    expect((await ending).phase).toBe("Succeeded");
+    expect(isHeld(await liveOf(at, at.old.data))).toBe(true);
+    at.standIn.release();
+    await untilSettled(at);
+    expect(foundNodeReuse(at)).toEqual([true, true]);
+
+    // The Cluster owns the machine template, so Argo CD does not prune it, and it names the data template.
+    expect((await syncTo(at, "two", 5)).phase).toBe("Running");
+    const last = syncTo(at, "two", 120);
+    for (const template of at.old.templates) await controlPlane.api.delete(refOf(template));
+    await inTime("the old templates to go", async () => {
+      await caretakers.sweep();
+      return (await standing(at, at.old.templates)).length === 0;
+    });
+    expect((await last).phase).toBe("Succeeded");
+    await caretakers.remove();
   });
 });
 

@@ -33,7 +33,7 @@ export interface Comparison {
   resources: ResourceStatus[];
 }
 
-/** What became of a sync. Its phase is Running, and nothing compared, where the time was up before it ended. */
+/** What became of a sync. Its phase is Running, and nothing compared, where it stood still for too long. */
 export interface Operation {
   phase: "Running" | "Failed" | "Error" | "Succeeded";
   message: string;
@@ -78,7 +78,7 @@ export function compare(controlPlane: ControlPlane, application: Application, so
   return engine<Comparison>("compare", controlPlane, application, source, 60);
 }
 
-/** A sync with prune to its end, or until the time is up. */
+/** A sync with prune to its end, or until it has stood still for so many seconds. */
 export function sync(
   controlPlane: ControlPlane,
   application: Application,
@@ -103,7 +103,7 @@ async function engine<T>(
   const args = [
     command,
     ...["--kubeconfig", kubeconfig, "--home", argoCdNamespace, "--app", name, "--namespace", namespace],
-    ...["--timeout", `${seconds}s`, `--prune-last=${pruneLast}`, `--server-side=${serverSide}`],
+    ...["--patience", `${seconds}s`, `--prune-last=${pruneLast}`, `--server-side=${serverSide}`],
   ];
   const input = source.map((object) => stringify(object)).join("---\n");
   const { code, stdout, stderr } = await run(binary("argocd-engine"), args, { input });

@@ -19,6 +19,7 @@ type deletion struct {
 // deleteResources repeats controller/appcontroller.go, finalizeApplicationDeletion, until nothing is left or the time is up.
 func deleteResources(ctx context.Context, a *application) (any, error) {
 	asked := deletion{Deleted: []string{}, Remaining: []string{}}
+	end := time.Now().Add(a.patience)
 	for {
 		live, err := a.liveObjects(nil)
 		if err != nil {
@@ -45,11 +46,10 @@ func deleteResources(ctx context.Context, a *application) (any, error) {
 				asked.Deleted = append(asked.Deleted, titleOf(o))
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if time.Now().After(end) {
 			return asked, nil
-		case <-time.After(2 * stepInterval):
 		}
+		time.Sleep(2 * stepInterval)
 	}
 }
 
@@ -78,7 +78,7 @@ func lastWave(objects []*unstructured.Unstructured) []*unstructured.Unstructured
 func (a *application) deleteObject(ctx context.Context, o *unstructured.Unstructured) error {
 	foreground := metav1.DeletePropagationForeground
 	options := metav1.DeleteOptions{PropagationPolicy: &foreground}
-	return a.kubectl.DeleteResource(context.WithoutCancel(ctx), a.config, o.GroupVersionKind(), o.GetName(), o.GetNamespace(), options)
+	return a.kubectl.DeleteResource(ctx, a.config, o.GroupVersionKind(), o.GetName(), o.GetNamespace(), options)
 }
 
 func titleOf(o *unstructured.Unstructured) string {

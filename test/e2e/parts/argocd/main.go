@@ -29,6 +29,7 @@ type application struct {
 	// home is the Application's own namespace, that of Argo CD; namespace is where its objects go.
 	home, name, namespace string
 	pruneLast, serverSide bool
+	patience              time.Duration
 	targets               []*unstructured.Unstructured
 	config                *rest.Config
 	client                dynamic.Interface
@@ -49,7 +50,7 @@ func run(arguments []string) error {
 	a := &application{}
 	flags := flag.NewFlagSet(arguments[0], flag.ContinueOnError)
 	kubeconfig := flags.String("kubeconfig", "", "path of a kubeconfig")
-	timeout := flags.Duration("timeout", time.Minute, "how long an operation may take")
+	flags.DurationVar(&a.patience, "patience", time.Minute, "how long a deletion may take, and a sync may stand still")
 	flags.StringVar(&a.home, "home", "argocd", "namespace of the Application")
 	flags.StringVar(&a.name, "app", "", "its name")
 	flags.StringVar(&a.namespace, "namespace", "", "namespace of its objects")
@@ -58,8 +59,6 @@ func run(arguments []string) error {
 	if err := flags.Parse(arguments[1:]); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
-	defer cancel()
 	if err := a.connect(*kubeconfig); err != nil {
 		return err
 	}
@@ -67,7 +66,7 @@ func run(arguments []string) error {
 	if err := a.read(os.Stdin); err != nil {
 		return err
 	}
-	result, err := commands[arguments[0]](ctx, a)
+	result, err := commands[arguments[0]](context.Background(), a)
 	if err != nil {
 		return err
 	}

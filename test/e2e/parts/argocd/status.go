@@ -16,8 +16,6 @@ type fields = map[string]any
 
 // writeStatus writes what is known into the Application's status (pkg/apis/application/v1alpha1/types.go).
 func (a *application) writeStatus(ctx context.Context, compared *comparison, o *operation) error {
-	// When the time is up, the waiting ends, not a write that is under way.
-	ctx = context.WithoutCancel(ctx)
 	resource := a.client.Resource(applications).Namespace(a.home)
 	status := fields{}
 	if o != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/argoproj/argo-cd/gitops-engine/pkg/sync"
@@ -14,7 +15,7 @@ import (
 
 const stepInterval = 500 * time.Millisecond
 
-// operation is what became of a sync: its phase is Running where the time was up before it ended.
+// operation is what became of a sync: its phase is Running where it stood still for too long.
 type operation struct {
 	Phase      common.OperationPhase `json:"phase"`
 	Message    string                `json:"message"`
@@ -32,9 +33,11 @@ type resourceResult struct {
 	Message string            `json:"message"`
 }
 
-// synchronize repeats controller/sync.go, SyncAppState, each time from the live state as it then is, until the operation ends.
+// synchronize repeats controller/sync.go, SyncAppState, each time from the live state as it then is, until the operation ends
+// or nothing has moved for as long as our patience lasts, however slow the machine is otherwise.
 func synchronize(ctx context.Context, a *application) (any, error) {
 	o := &operation{Phase: common.OperationRunning, startedAt: metav1.Now()}
+	last, moved := "", time.Now()
 	for {
 		if err := a.step(o); err != nil {
 			return nil, err
@@ -45,11 +48,12 @@ func synchronize(ctx context.Context, a *application) (any, error) {
 		if o.Phase.Completed() {
 			break
 		}
-		select {
-		case <-ctx.Done():
+		if now := fmt.Sprint(o.Message, o.results); now != last {
+			last, moved = now, time.Now()
+		} else if time.Since(moved) > a.patience {
 			return o.told(), nil
-		case <-time.After(stepInterval):
 		}
+		time.Sleep(stepInterval)
 	}
 	// The controller compares again once the operation is over and its writes have come back to its cache.
 	time.Sleep(stepInterval)
