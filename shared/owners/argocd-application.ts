@@ -6,6 +6,9 @@ import type { Owner } from "./owner.ts";
 
 const APPLICATION = { group: "argoproj.io", kind: "Application" };
 
+/** How an Application names the cluster that Argo CD runs in (argo-cd common/common.go, pkg/apis/application/v1alpha1). */
+const THIS_CLUSTER = { server: "https://kubernetes.default.svc", name: "in-cluster" };
+
 /** argo-cd gitops-engine/pkg/sync/common/types.go, OperationPhase. */
 const PHASES = ["Running", "Terminating", "Failed", "Error", "Succeeded"] as const;
 
@@ -17,6 +20,9 @@ const Resource = z.looseObject({
   requiresPruning: z.boolean().default(false),
 });
 const Application = KubeObject.extend({
+  spec: z.looseObject({
+    destination: z.looseObject({ server: z.string().default(""), name: z.string().default("") }),
+  }),
   operation: z.unknown().optional(),
   status: z.looseObject({
     sync: z.looseObject({ status: z.string() }),
@@ -62,10 +68,16 @@ function isElsewhere({ metadata, status }: Application): boolean {
   return status.controllerNamespace !== undefined && status.controllerNamespace !== metadata.namespace;
 }
 
+/** A name may be given to this cluster as well as to another: then it is not known to be this one. */
+function isForThisCluster({ server, name }: Application["spec"]["destination"]): boolean {
+  return server === THIS_CLUSTER.server || (server === "" && name === THIS_CLUSTER.name);
+}
+
 function whyUnsettled(application: Application): string | undefined {
-  const { operation, status } = application;
+  const { operation, spec, status } = application;
   const { sync, operationState, conditions } = status;
   if (isTerminating(application)) return "terminating";
+  if (!isForThisCluster(spec.destination)) return "for-another-cluster";
   if (operation !== undefined && operation !== null) return "operation-requested";
   if (operationState !== undefined && operationState.phase !== "Succeeded") {
     return `operation-${operationState.phase.toLowerCase()}`;

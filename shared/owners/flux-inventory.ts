@@ -50,8 +50,11 @@ function idOf(template: KubeObject): string {
 function whyUnsettled(owner: KubeObject, { observedGeneration, conditions = [] }: z.infer<typeof Status>) {
   const { generation } = owner.metadata;
   const ready = conditions.find(({ type }) => type === "Ready");
+  const spec = isRecord(owner.spec) ? owner.spec : {};
   if (isTerminating(owner)) return "terminating";
-  if (isRecord(owner.spec) && owner.spec.suspend === true) return "suspended";
+  // Then the inventory is of the cluster of that kubeconfig (helm-controller and kustomize-controller, spec.kubeConfig).
+  if (spec.kubeConfig !== undefined && spec.kubeConfig !== null) return "for-another-cluster";
+  if (spec.suspend === true) return "suspended";
   if (conditions.some(({ type, status }) => type === "Reconciling" && status === "True")) return "reconciling";
   if (ready?.status !== "True") return "not-ready";
   if (observedGeneration !== generation || (ready.observedGeneration ?? generation) !== generation) {

@@ -24,8 +24,13 @@ const settled = (changes: object = {}) => ({
   resources: [OTHER, ENTRY],
   ...changes,
 });
+const HERE = { server: "https://kubernetes.default.svc" };
 const app = (status: unknown, more: object = {}) =>
-  inNamespace(object("Application.argoproj.io/v1alpha1", "workers", { status, ...more }), "argocd");
+  inNamespace(
+    object("Application.argoproj.io/v1alpha1", "workers", { spec: { destination: HERE }, status, ...more }),
+    "argocd",
+  );
+const bound = (destination: object) => [app(settled(), { spec: { destination } })];
 const without = app(settled({ resources: [OTHER] }));
 
 test.each<[situation: string, outcome: string, apps: readonly KubeObject[], template?: KubeObject, namespace?: string]>(
@@ -90,6 +95,16 @@ test.each<[situation: string, outcome: string, apps: readonly KubeObject[], temp
       [app(settled({ conditions: [{ type: "ComparisonError" }] }))],
     ],
     ["a warning", "true listed", [app(settled({ conditions: [{ type: "OrphanedResourceWarning" }] }))]],
+    ["for this cluster by its name", "true listed", bound({ name: "in-cluster" })],
+    ["for the server of another cluster", "unknown for-another-cluster", bound({ server: "https://10.0.0.1:6443" })],
+    ["for another cluster by its name", "unknown for-another-cluster", bound({ name: "edge" })],
+    [
+      "for another server, with this cluster's name",
+      "unknown for-another-cluster",
+      bound({ server: "https://10.0.0.1:6443", name: "in-cluster" }),
+    ],
+    ["no destination", "unknown unsettled", [app(settled(), { spec: {} })]],
+    ["an empty destination", "unknown for-another-cluster", bound({})],
     ["being deleted", "unknown terminating", [terminating(app(settled()))]],
     ["no status yet", "unknown unsettled", [app(undefined)]],
     ["a status of another shape", "unknown unsettled", [app(settled({ resources: "none" }))]],

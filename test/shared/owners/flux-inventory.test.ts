@@ -61,6 +61,11 @@ const rows: readonly [situation: string, outcome: string, make: Make][] = [
     (kind) => [made(kind, settled({ conditions: [{ ...READY, observedGeneration: 2 }] }))],
   ],
   ["suspended", "unknown suspended", (kind) => [made(kind, settled(), { suspend: true })]],
+  [
+    "for the cluster of a kubeconfig",
+    "unknown for-another-cluster",
+    (kind) => [made(kind, settled(), { kubeConfig: { secretRef: { name: "there" } } })],
+  ],
   ["being deleted", "unknown terminating", (kind) => [terminating(made(kind, settled()))]],
   [
     "an entry that is no id",
