@@ -287,9 +287,9 @@ async function say({ owner }: Deployed, said: { spec?: Fields; status?: Fields }
   if (status !== undefined) await controlPlane.api.patchStatus(owner, status);
 }
 
-/** Flux has done all that its object asks for. */
-async function saySettled({ owner }: Deployed): Promise<void> {
-  const { metadata } = await controlPlane.api.mergePatch(owner, { spec: { suspend: false } });
+/** Flux has done all that its object asks for, which is to deploy here unless `spec` says otherwise. */
+async function saySettled({ owner }: Deployed, spec: Fields = { suspend: false, kubeConfig: null }): Promise<void> {
+  const { metadata } = await controlPlane.api.mergePatch(owner, { spec });
   await controlPlane.api.patchStatus(owner, { ...readyIs("True"), observedGeneration: metadata.generation });
 }
 
@@ -298,12 +298,26 @@ describe("an inventory that no longer lists a template", unhurried, () => {
     ["health checks failed", byKustomization, { status: readyIs("False") }],
     ["it is being applied", byKustomization, { status: readyIs("Unknown") }],
     ["the spec was changed since", byKustomization, { spec: { interval: "2m" } }],
-    ["it is suspended", byKustomization, { spec: { suspend: true } }],
     ["an upgrade failed", byHelmRelease, { status: readyIs("False") }],
   ])("%s -> not retired; settled -> retired", async (situation, deploy, said) => {
     const deployed = await deploy(`unsettled-${situation.replaceAll(" ", "-")}`);
     await machineFrom(deployed.template);
     await say(deployed, said);
+    await say(deployed, { status: emptied });
+    await sweepRepeatedly();
+    expect(isRetired(await liveOf(deployed.template))).toBe(false);
+    await saySettled(deployed);
+    await untilRetired(deployed.template, true);
+  });
+
+  test.each<readonly [situation: string, deploy: typeof byKustomization, spec: Fields]>([
+    ["it is suspended", byKustomization, { suspend: true }],
+    ["a Kustomization deploys to another cluster", byKustomization, { kubeConfig: { secretRef: { name: "there" } } }],
+    ["a HelmRelease deploys to another cluster", byHelmRelease, { kubeConfig: { secretRef: { name: "there" } } }],
+  ])("%s, Ready for its generation -> not retired; no longer -> retired", async (situation, deploy, spec) => {
+    const deployed = await deploy(`ready-${situation.toLowerCase().replaceAll(" ", "-")}`);
+    await machineFrom(deployed.template);
+    await saySettled(deployed, spec);
     await say(deployed, { status: emptied });
     await sweepRepeatedly();
     expect(isRetired(await liveOf(deployed.template))).toBe(false);
