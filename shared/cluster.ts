@@ -42,6 +42,8 @@ export interface EventRecord {
   /** The verb that was done or refused, UpperCamelCase. */
   readonly action: string;
   readonly note: string;
+  /** What makes this the same state when it is told again, however the note has changed; the note itself by default. */
+  readonly state?: string;
 }
 
 /** Why a request was not carried out. */
@@ -81,6 +83,11 @@ export interface Cluster {
   exists(key: ObjectKey): Promise<boolean>;
   /** All objects of a kind; an empty list when the kind is not served; "forbidden" or "unavailable" when it is but cannot be read. */
   list(kind: GroupKind, options?: ListOptions): Promise<readonly KubeObject[]>;
+  /**
+   * What `list` answers, a page at a time, so that no more than one need be held. Nothing is sent before the first page
+   * is asked for. All pages are of one state; where that is compacted away in between it throws "expired".
+   */
+  pages(kind: GroupKind, options?: ListOptions): AsyncIterable<readonly KubeObject[]>;
   /** The patched object; undefined when the patch took its last finalizer and it is gone. */
   patch(object: KubeObject, patch: MergePatch): Promise<KubeObject | undefined>;
   /** The created object; with `dryRun` nothing is stored, but admission and "already-exists" are as for real. */
@@ -92,6 +99,6 @@ export interface Cluster {
    * (that of its deletion); undefined when it saw no deletion since; "expired" when it no longer remembers.
    */
   deleted(key: ObjectKey, resourceVersion: string): Promise<KubeObject | undefined>;
-  /** Records an Event. The same reason and note on the same object is recorded once. */
+  /** Records an Event. The same reason and state on the same object is recorded once. */
   record(event: EventRecord): Promise<void>;
 }

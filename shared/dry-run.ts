@@ -7,6 +7,7 @@ export function dryRun(cluster: Cluster): Cluster {
     get: cluster.get,
     exists: cluster.exists,
     list: cluster.list,
+    pages: cluster.pages,
     deleted: cluster.deleted,
     patch: async (object) => object,
     create: async (object) => object,

@@ -19,13 +19,23 @@ export interface Facts {
   readonly unread: readonly UnreadKind[];
 }
 
+export interface Looking {
+  /** Further kinds to list, their metadata alone. */
+  readonly also?: readonly GroupKind[];
+  /** Further kinds to list, whole. */
+  readonly whole?: readonly GroupKind[];
+  /** Is shown each object as it was read, before anything of it is forgotten. */
+  readonly visit?: (object: KubeObject) => void;
+}
+
 /**
  * Lists every kind that can refer to a template (all of them have a namespace), each once, metadata alone where that decides. A kind that cannot be
- * read becomes a doubt, not an error; a kind that is not served has no objects. `also` names further kinds to list.
+ * read becomes a doubt, not an error; a kind that is not served has no objects. What the graph holds of an object is
+ * its metadata and what decides about templates; `visit` sees it whole.
  * Throws a ClusterError when discovery fails.
  */
-export async function gatherFacts(cluster: Cluster, also: readonly GroupKind[] = []): Promise<Facts> {
-  const isAlso = (kind: GroupKind) => also.some((one) => one.group === kind.group && one.kind === kind.kind);
+export async function gatherFacts(cluster: Cluster, { also = [], whole = [], visit }: Looking = {}): Promise<Facts> {
+  const isAlso = (kind: GroupKind) => isAmong(also, kind) || isAmong(whole, kind);
   const { served, hidden } = await cluster.discover();
   const unread: UnreadKind[] = hidden
     .filter(({ group }) => canRefer({ group, kind: ANY_KIND }))
@@ -46,7 +56,10 @@ export async function gatherFacts(cluster: Cluster, also: readonly GroupKind[] =
   const namespaces = await readable(NAMESPACE, true);
   const objects: KubeObject[] = [];
   for (const kind of templatesFirst(served.filter((kind) => (kind.namespaced && canRefer(kind)) || isAlso(kind)))) {
-    objects.push(...(await readable(kind, metadataSuffices(kind))));
+    for (const object of await readable(kind, metadataSuffices(kind) && !isAmong(whole, kind))) {
+      visit?.(object);
+      objects.push(object);
+    }
   }
   return factsFrom(objects, namespaces, unread);
 }
@@ -69,6 +82,10 @@ export function factsFrom(
     isNamespaceLeaving,
     unread,
   };
+}
+
+function isAmong(kinds: readonly GroupKind[], { group, kind }: GroupKind): boolean {
+  return kinds.some((one) => one.group === group && one.kind === kind);
 }
 
 // Candidates before their referrers, so that what is known about a referrer is never older than the template it keeps.

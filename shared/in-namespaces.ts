@@ -1,5 +1,5 @@
-import { type Cluster, ClusterError, type Discovery } from "./cluster.ts";
-import { groupKindText, type KubeObject, keyOf, keyText, type ObjectKey } from "./object.ts";
+import { type Cluster, ClusterError, type Discovery, type ListOptions } from "./cluster.ts";
+import { type GroupKind, groupKindText, type KubeObject, keyOf, keyText, type ObjectKey } from "./object.ts";
 import type { Settings } from "./settings.ts";
 
 type Scope = Pick<Settings, "namespaces" | "ownNamespace">;
@@ -32,6 +32,11 @@ export function inNamespaces(cluster: Cluster, scope: Scope): Cluster {
     throw new ClusterError("forbidden", `${named} is in none of the namespaces that NAMESPACES names`);
   };
   const seen = (object: KubeObject): void => see(keyOf(object));
+  const pages = async function* (kind: GroupKind, options: ListOptions = {}) {
+    if (options.namespace === undefined && !isWide.has(groupKindText(kind))) await discover();
+    if (options.namespace !== undefined || isWide.get(groupKindText(kind))) return yield* cluster.pages(kind, options);
+    for (const namespace of namespaces) yield* cluster.pages(kind, { ...options, namespace });
+  };
   return {
     discover,
     async get(key) {
@@ -42,14 +47,8 @@ export function inNamespaces(cluster: Cluster, scope: Scope): Cluster {
       see(key);
       return cluster.exists(key);
     },
-    async list(kind, options = {}) {
-      if (options.namespace !== undefined) return cluster.list(kind, options);
-      if (!isWide.has(groupKindText(kind))) await discover();
-      if (isWide.get(groupKindText(kind))) return cluster.list(kind, options);
-      const objects: KubeObject[] = [];
-      for (const namespace of namespaces) objects.push(...(await cluster.list(kind, { ...options, namespace })));
-      return objects;
-    },
+    list: async (kind, options) => (await Array.fromAsync(pages(kind, options))).flat(),
+    pages,
     async patch(object, patch) {
       seen(object);
       return cluster.patch(object, patch);

@@ -45,7 +45,7 @@ export interface Decided {
  * Decides about every one of `objects`, without those that are left alone; an object can have a rewrite and, for other
  * places in it, a refusal because `inside-text`.
  *
- * `facts` must hold the BareMetalHosts (`gatherFacts(cluster, [BARE_METAL_HOST])`); `objects` must be whole.
+ * `facts` must hold the BareMetalHosts (`gatherFacts(cluster, { whole: [BARE_METAL_HOST] })`); `objects` must be whole.
  */
 export function decideAll(
   objects: readonly KubeObject[],

@@ -9,7 +9,7 @@ import { BARE_METAL_HOST } from "./hosts.ts";
 
 /** The facts that decide about URLs: those about templates, and the hosts. */
 export function gatherUrlFacts(cluster: Cluster): Promise<Facts> {
-  return gatherFacts(cluster, [BARE_METAL_HOST]);
+  return gatherFacts(cluster, { whole: [BARE_METAL_HOST] });
 }
 
 /** Every object that can hold a URL, whole. A kind that cannot be listed is one failure in `tally`. */

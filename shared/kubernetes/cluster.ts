@@ -4,7 +4,7 @@ import { isUnknownPath } from "./api-error.ts";
 import { lastDeletion } from "./deleted.ts";
 import { objectExists } from "./exists.ts";
 import { createKinds } from "./kinds.ts";
-import { listObjects, readObject } from "./list.ts";
+import { listObjects, pagesOf, readObject } from "./list.ts";
 import { loadLogin } from "./login.ts";
 import { objectPath } from "./paths.ts";
 import { recordEvent } from "./record.ts";
@@ -41,6 +41,19 @@ export async function kubernetesCluster(settings: Pick<Settings, "kubeconfig">, 
       ),
     exists: (key) => kinds.on(key, (kind) => objectExists(request, kind, key), false),
     list: (kind, options) => kinds.on(kind, (served) => listObjects(request, served, options), []),
+    async *pages(kind, options) {
+      const first = await kinds.on(
+        kind,
+        async (served) => {
+          const pages = pagesOf(request, served, options);
+          return { pages, page: await pages.next() };
+        },
+        undefined,
+      );
+      if (first?.page.done !== false) return;
+      yield first.page.value;
+      yield* first.pages;
+    },
     patch: (object, patch) => patchObject(request, kinds, object, patch),
     create: (object, { dryRun = false } = {}) => createObject(request, kinds, object, dryRun),
     delete: (object) => deleteObject(request, kinds, object),

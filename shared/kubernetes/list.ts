@@ -28,7 +28,7 @@ export async function listObjects(
 ): Promise<readonly KubeObject[]> {
   for (let restarts = 0; ; restarts += 1) {
     try {
-      return await listOnce(request, kind, options);
+      return (await Array.fromAsync(pagesOf(request, kind, options))).flat();
     } catch (error) {
       if (!failedWith(error, "expired")) throw error;
       if (restarts === RESTARTS) {
@@ -38,19 +38,24 @@ export async function listObjects(
   }
 }
 
-async function listOnce(request: Request, kind: ServedKind, options: ListOptions): Promise<readonly KubeObject[]> {
-  const { metadataOnly = false, label, namespace } = options;
-  const objects: KubeObject[] = [];
+/**
+ * The same, page by page, each read when it is asked for. Throws "expired" where a page is not to be had any more, since
+ * a list begun anew would tell what was told already.
+ */
+export async function* pagesOf(
+  request: Request,
+  kind: ServedKind,
+  { metadataOnly = false, label, namespace }: ListOptions = {},
+): AsyncGenerator<readonly KubeObject[]> {
   let next: string | undefined;
   do {
     const path = collectionPath(kind, namespace) + query({ limit: PAGE, labelSelector: label, continue: next });
     const call = { method: "GET", path, ...(metadataOnly && { accept: METADATA_ONLY }) } as const;
     const page = Page.safeParse(await request(call, jsonOf, TIMEOUT_MS));
     if (!page.success) throw new ClusterError("unavailable", `the answer for ${kind.plural} is no list`);
-    for (const item of page.data.items ?? []) objects.push(typed(item, kind));
     next = page.data.metadata?.continue || undefined;
+    yield (page.data.items ?? []).map((item) => typed(item, kind));
   } while (next !== undefined);
-  return objects;
 }
 
 // Items of a list do not say what they are, and metadata alone says it is PartialObjectMetadata.

@@ -13,7 +13,7 @@ const LONGEST_NOTE = 1024;
 const LONGEST_INSTANCE = 128;
 
 /**
- * Creates an events.k8s.io Event. Its name comes from the object, the reason and the note, so that telling the same
+ * Creates an events.k8s.io Event. Its name comes from the object, the reason and the state, so that telling the same
  * again finds it there; the API server forgets Events after an hour.
  *
  * @param at when it happened
@@ -24,7 +24,7 @@ export async function recordEvent(request: Request, event: EventRecord, at: Temp
   const note = cut(event.note, LONGEST_NOTE);
   // The API server takes Events about objects of no namespace only in this one.
   const home = namespace ?? "default";
-  const told = [uid ?? keyText(keyOf(regarding)), reason, note].join("\n");
+  const told = [uid ?? keyText(keyOf(regarding)), reason, event.state ?? note].join("\n");
   const digest = createHash("sha256").update(told).digest("hex").slice(0, 16);
   const body = {
     apiVersion: "events.k8s.io/v1",

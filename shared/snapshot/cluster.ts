@@ -8,7 +8,7 @@ import {
   type MergePatch,
 } from "../cluster.ts";
 import { canRefer, NAMESPACE } from "../kinds.ts";
-import { type GroupKind, groupKindText, isTerminating, KubeObject, keyOf, keyText, type ObjectKey } from "../object.ts";
+import { groupKindText, isTerminating, KubeObject, keyOf, keyText, type ObjectKey } from "../object.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { isSelected } from "./selector.ts";
 import { createStore, revisionOf, type StoreChange } from "./store.ts";
@@ -43,6 +43,14 @@ export function snapshotCluster(objects: readonly KubeObject[], options: Snapsho
     if (apiVersion.includes("/")) versions.set(`${apiVersion} ${kind}`, { apiVersion, kind });
   };
   for (const object of store.all()) learn(object);
+  const list: Cluster["list"] = async ({ group, kind }, { label, namespace } = {}) => {
+    const found = store.all().filter((object) => {
+      const key = keyOf(object);
+      const isAsked = key.group === group && key.kind === kind && (namespace ?? key.namespace) === key.namespace;
+      return isAsked && (label === undefined || isSelected(object.metadata.labels ?? {}, label));
+    });
+    return structuredClone(found);
+  };
 
   return {
     onChange: store.onChange,
@@ -51,13 +59,9 @@ export function snapshotCluster(objects: readonly KubeObject[], options: Snapsho
     discover: async () => ({ served: [...kinds.values()], versions: [...versions.values()], hidden: [] }),
     get: async (key) => structuredClone(store.get(key)),
     exists: async (key) => store.get(key) !== undefined,
-    async list({ group, kind }: GroupKind, { label, namespace } = {}) {
-      const found = store.all().filter((object) => {
-        const key = keyOf(object);
-        const isAsked = key.group === group && key.kind === kind && (namespace ?? key.namespace) === key.namespace;
-        return isAsked && (label === undefined || isSelected(object.metadata.labels ?? {}, label));
-      });
-      return structuredClone(found);
+    list,
+    async *pages(kind, options) {
+      yield await list(kind, options);
     },
     async patch(object, patch) {
       const current = expect(store.get(keyOf(object)), object);
@@ -79,7 +83,7 @@ export function snapshotCluster(objects: readonly KubeObject[], options: Snapsho
     },
     deleted: async (key, resourceVersion) => structuredClone(store.deletedSince(key, revisionOf(resourceVersion) - 1n)),
     async record(event) {
-      events.set(`${keyText(keyOf(event.regarding))} ${event.reason} ${event.note}`, event);
+      events.set(`${keyText(keyOf(event.regarding))} ${event.reason} ${event.state ?? event.note}`, event);
     },
   };
 }

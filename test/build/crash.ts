@@ -32,6 +32,9 @@ export function dyingAt(n: number, when: "before" | "after"): (cluster: Cluster)
       get: (key) => alive(() => cluster.get(key)),
       exists: (key) => alive(() => cluster.exists(key)),
       list: (kind, options) => alive(() => cluster.list(kind, options)),
+      pages: async function* (kind, options) {
+        for await (const page of cluster.pages(kind, options)) yield await alive(async () => page);
+      },
       deleted: (key, version) => alive(() => cluster.deleted(key, version)),
       record: (event) => alive(() => cluster.record(event)),
       patch: (object, patch) => write(() => cluster.patch(object, patch)),

@@ -205,7 +205,9 @@ describe("nothing to do", () => {
   });
 
   test("a worker of a set changes -> nothing is read", async () => {
-    const on = start(all, (inner) => Object.assign({}, inner, { get: unexpected, list: unexpected }));
+    const on = start(all, (inner) =>
+      Object.assign({}, inner, { get: unexpected, list: unexpected, pages: unexpected }),
+    );
     await on.send(handle, "update", ownedBy(worker, machineSet("s"), true));
     expect(on.changes).toEqual([]);
   });

@@ -9,6 +9,7 @@ import { type KubeObject, keyOf } from "../../shared/object.ts";
 import { recreate } from "../../shared/recreate.ts";
 import { type Bench, bench } from "../build/bench.ts";
 import { dyingAt, ProcessDied } from "../build/crash.ts";
+import { withLists } from "../build/lists.ts";
 import {
   annotated,
   cluster,
@@ -181,13 +182,11 @@ describe("finishing a copy", () => {
 
   const refusing =
     (kind: string) =>
-    (inner: Cluster): Cluster => ({
-      ...inner,
-      list: async (asked, options) => {
+    (inner: Cluster): Cluster =>
+      withLists(inner, async (asked, options) => {
         if (asked.kind === kind) throw new ClusterError("forbidden", `${kind} is forbidden`);
         return inner.list(asked, options);
-      },
-    });
+      });
 
   // Whether it is needed, or may come back, is unknown: the copy is all there is, so it is kept and tried again.
   it.each<[string, readonly KubeObject[], string]>([

@@ -3,6 +3,7 @@ import { type Cluster, ClusterError, type ClusterFailure } from "../../shared/cl
 import { gatherFacts } from "../../shared/facts.ts";
 import { type KubeObject, keyOf } from "../../shared/object.ts";
 import { snapshotCluster } from "../../shared/snapshot/cluster.ts";
+import { withLists } from "../build/lists.ts";
 import {
   cluster,
   kubeadmConfigTemplate,
@@ -22,15 +23,12 @@ const fooMachine = object(`FooMachine.${INFRA}/v1`, "f");
 function asked(objects: readonly KubeObject[], failing: Readonly<Record<string, ClusterFailure>> = {}) {
   const inner = snapshotCluster(objects);
   const lists: string[] = [];
-  const wrapped: Cluster = {
-    ...inner,
-    list: async (kind, options) => {
-      lists.push(`${kind.kind}${options?.metadataOnly ? " (metadata)" : ""}`);
-      const failure = failing[kind.kind];
-      if (failure !== undefined) throw new ClusterError(failure, `${kind.kind}: ${failure}`);
-      return inner.list(kind, options);
-    },
-  };
+  const wrapped = withLists(inner, async (kind, options) => {
+    lists.push(`${kind.kind}${options?.metadataOnly ? " (metadata)" : ""}`);
+    const failure = failing[kind.kind];
+    if (failure !== undefined) throw new ClusterError(failure, `${kind.kind}: ${failure}`);
+    return inner.list(kind, options);
+  });
   return { wrapped, lists };
 }
 
@@ -54,7 +52,7 @@ describe("gathering", () => {
 
   it("lists further kinds on demand", async () => {
     const { wrapped, lists } = asked([template, object("IPPool.ipam.metal3.io/v1alpha1", "p")]);
-    await gatherFacts(wrapped, [{ group: "ipam.metal3.io", kind: "IPPool" }]);
+    await gatherFacts(wrapped, { also: [{ group: "ipam.metal3.io", kind: "IPPool" }] });
     expect(lists).toContain("IPPool (metadata)");
   });
 

@@ -12,6 +12,7 @@ import { createApp } from "../../shared/serve.ts";
 import { snapshotCluster } from "../../shared/snapshot/cluster.ts";
 import { type Bench, bench } from "../build/bench.ts";
 import { resourceEvent } from "../build/events.ts";
+import { withLists } from "../build/lists.ts";
 import {
   cluster,
   held,
@@ -109,7 +110,7 @@ describe("what is seen", () => {
         const machines = { group: INFRASTRUCTURE, kind: "Metal3Machine", version: "v1", plural: "x", namespaced: true };
         return { served: [...served, machines], ...rest };
       };
-      return inNamespaces({ ...inner, discover, list }, { namespaces: homes, ownNamespace: "team-a" });
+      return inNamespaces({ ...withLists(inner, list), discover }, { namespaces: homes, ownNamespace: "team-a" });
     });
     await expect(b.context.cluster.list(keyOf(m))).rejects.toMatchObject({ failure: "forbidden" });
     await b.sweep(collect);
