@@ -32,22 +32,44 @@ export function doubtsIn(
   const open = graph.objects
     .filter((object) => isTemplateKind(keyOf(object)) && isRetired(object) && !needed.has(keyOf(object)))
     .map(keyOf);
+  const vagueIn = Map.groupBy(
+    graph.unreadable.filter(({ referrer }) => needed.stays(referrer)),
+    meaningText,
+  );
+  const vagueOf = Map.groupBy(graph.unreadable, ({ referrer }) => keyText(referrer));
+  const openIn = Map.groupBy(
+    open.flatMap((key) => meaningsOf(key).map((meaning) => ({ meaning, key }))),
+    ({ meaning }) => meaning,
+  );
   const doubts = new Map<string, Doubt>();
   const doubt = (key: ObjectKey, why: Doubt): void => {
     if (doubts.has(keyText(key))) return;
     doubts.set(keyText(key), why);
     for (const { target } of graph.referencesFrom(key)) doubt(target, { ...why, by: [key] });
-    for (const vague of graph.unreadable.filter(({ referrer }) => keyText(referrer) === keyText(key))) {
-      for (const meant of open.filter((one) => mayMean(vague, one))) doubt(meant, unreadableReference(vague));
+    for (const vague of vagueOf.get(keyText(key)) ?? []) {
+      const meant = (openIn.get(meaningText(vague)) ?? []).filter((one) => mayMean(vague, one.key));
+      for (const one of meant) doubt(one.key, unreadableReference(vague));
     }
   };
   for (const key of open) {
-    const vague = graph.unreadable.find((one) => mayMean(one, key) && needed.stays(one.referrer));
+    const vague = meaningsOf(key)
+      .flatMap((meaning) => vagueIn.get(meaning) ?? [])
+      .find((one) => mayMean(one, key));
     const kind = unread.find((one) => mayRefer(one, key));
     if (vague !== undefined) doubt(key, unreadableReference(vague));
     else if (kind !== undefined) doubt(key, unreadableKind(kind));
   }
   return (key) => doubts.get(keyText(key));
+}
+
+/** What a vague reference does say, as far as one look-up can find it: the kind and the name it may have. */
+function meaningText({ mayMean: { namespace, kind = "*", name = "*" } }: UnreadableReference): string {
+  return `${namespace}/${kind}/${name}`;
+}
+
+/** Every text under which a reference that may mean this key stands. */
+function meaningsOf({ namespace, kind, name }: ObjectKey): readonly string[] {
+  return [kind, "*"].flatMap((kindText) => [name, "*"].map((nameText) => `${namespace}/${kindText}/${nameText}`));
 }
 
 function unreadableReference({ referrer, path, reason }: UnreadableReference): Doubt {

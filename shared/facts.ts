@@ -1,9 +1,12 @@
+import { atMost } from "./at-most.ts";
 import { type Cluster, failedWith } from "./cluster.ts";
 import { type Doubt, doubtsIn, type UnreadKind } from "./doubts.ts";
-import { buildGraph, type Graph } from "./graph.ts";
+import { type Fold, foldAll, foldForTemplates } from "./fold.ts";
+import { buildGraph, type Graph, graphOf, type Node } from "./graph.ts";
 import { canRefer, isTemplateKind, NAMESPACE } from "./kinds.ts";
 import { type Needed, neededIn } from "./needed.ts";
 import { type GroupKind, isTerminating, type KubeObject, type ObjectKey } from "./object.ts";
+import { everywhere, isWhollySeen, type Listing, reachOf } from "./reach.ts";
 import { ANY_KIND, metadataSuffices } from "./references.ts";
 import { wantedBy } from "./wanted.ts";
 
@@ -20,22 +23,33 @@ export interface Facts {
 }
 
 export interface Looking {
+  /** Only what can bear on these templates; by default what can bear on any. */
+  readonly about?: readonly ObjectKey[];
+  /** Hold every object, not just those that decide about templates. */
+  readonly all?: boolean;
   /** Further kinds to list, their metadata alone. */
   readonly also?: readonly GroupKind[];
   /** Further kinds to list, whole. */
   readonly whole?: readonly GroupKind[];
-  /** Is shown each object as it was read, before anything of it is forgotten. */
+  /** Is shown each object as it was read, before anything of it is forgotten; again, where a list had to begin anew. */
   readonly visit?: (object: KubeObject) => void;
 }
 
+/** Lists at once: with more the API server only makes them wait, and as many pages are held at a time. */
+const AT_ONCE = 4;
+/** How often a list whose pages expired in between is begun anew. */
+const RESTARTS = 3;
+
 /**
- * Lists every kind that can refer to a template (all of them have a namespace), each once, metadata alone where that decides. A kind that cannot be
- * read becomes a doubt, not an error; a kind that is not served has no objects. What the graph holds of an object is
- * its metadata and what decides about templates; `visit` sees it whole.
+ * Lists every kind that can refer to a template (all of them have a namespace), each once, metadata alone where that
+ * decides, and holds no page longer than it takes to read what decides out of it. A kind that cannot be read becomes a
+ * doubt, not an error; a kind that is not served has no objects. What the graph holds of an object is its metadata.
+ *
+ * All lists begin after the call, so that the answer holds for whatever was known before it.
  * Throws a ClusterError when discovery fails.
  */
-export async function gatherFacts(cluster: Cluster, { also = [], whole = [], visit }: Looking = {}): Promise<Facts> {
-  const isAlso = (kind: GroupKind) => isAmong(also, kind) || isAmong(whole, kind);
+export async function gatherFacts(cluster: Cluster, looking: Looking = {}): Promise<Facts> {
+  const { about, all = false, also = [], whole = [], visit } = looking;
   const { served, hidden } = await cluster.discover();
   const unread: UnreadKind[] = hidden
     .filter(({ group }) => canRefer({ group, kind: ANY_KIND }))
@@ -44,34 +58,54 @@ export async function gatherFacts(cluster: Cluster, { also = [], whole = [], vis
       kind: ANY_KIND,
       reason: `${plural} exist but no version of them is served`,
     }));
-  const readable = async (kind: GroupKind, metadataOnly: boolean): Promise<readonly KubeObject[]> => {
+  const readable = async <Result>(kind: GroupKind, read: () => Promise<Result>): Promise<Result | undefined> => {
     try {
-      return await cluster.list(kind, { metadataOnly });
+      return await read();
     } catch (error) {
       if (!failedWith(error, "forbidden", "unavailable", "not-found", "invalid", "expired")) throw error;
       unread.push({ group: kind.group, kind: kind.kind, reason: error.message });
-      return [];
+      return undefined;
     }
   };
-  const namespaces = await readable(NAMESPACE, true);
-  const objects: KubeObject[] = [];
-  for (const kind of templatesFirst(served.filter((kind) => (kind.namespaced && canRefer(kind)) || isAlso(kind)))) {
-    for (const object of await readable(kind, metadataSuffices(kind) && !isAmong(whole, kind))) {
-      visit?.(object);
-      objects.push(object);
-    }
-  }
-  return factsFrom(objects, namespaces, unread);
+  const startFold = all ? foldAll : foldForTemplates;
+  const nodesOf = async (listing: Listing): Promise<readonly Node[]> => {
+    const metadataOnly = metadataSuffices(listing.kind) && !isAmong(whole, listing.kind);
+    const fold = await readable(listing.kind, () => foldPages(cluster, listing, metadataOnly, startFold, visit));
+    return fold?.nodes() ?? [];
+  };
+  const further = served.filter((kind) => isAmong([...also, ...whole], kind) && !(kind.namespaced && canRefer(kind)));
+  const listings = [
+    ...(about === undefined ? everywhere(served) : reachOf(about, served)),
+    ...further.map((kind) => ({ kind })),
+  ];
+  const namespaces = await readable(NAMESPACE, () => cluster.list(NAMESPACE, { metadataOnly: true }));
+  // Templates before their referrers, so that what is known about a referrer is never older than the template it keeps.
+  const templates = await atMost(AT_ONCE, listings.filter(ofTemplates), nodesOf);
+  const others = await atMost(
+    AT_ONCE,
+    listings.filter((one) => !ofTemplates(one)),
+    nodesOf,
+  );
+  const graph = graphOf([...templates, ...others].flat());
+  return factsOf(graph, namespaces ?? [], unread, about && isWhollySeen(about));
 }
 
-/** Facts from objects already in hand. `namespaces` lists all there are. */
+/** Facts from whole objects already in hand. `namespaces` lists all there are. */
 export function factsFrom(
   objects: readonly KubeObject[],
   namespaces: readonly KubeObject[],
   unread: readonly UnreadKind[],
 ): Facts {
-  const graph = buildGraph(objects);
-  const needed = neededIn(graph);
+  return factsOf(buildGraph(objects), namespaces, unread);
+}
+
+function factsOf(
+  graph: Graph,
+  namespaces: readonly KubeObject[],
+  unread: readonly UnreadKind[],
+  isSeen?: (key: ObjectKey) => boolean,
+): Facts {
+  const needed = neededIn(graph, isSeen);
   const staying = new Set(namespaces.filter((one) => !isTerminating(one)).map((one) => one.metadata.name));
   const isNamespaceLeaving = (namespace: string) => !staying.has(namespace);
   return {
@@ -84,11 +118,34 @@ export function factsFrom(
   };
 }
 
-function isAmong(kinds: readonly GroupKind[], { group, kind }: GroupKind): boolean {
-  return kinds.some((one) => one.group === group && one.kind === kind);
+/** Reads one list to its end. Throws a ClusterError, "unavailable" where its pages expire faster than they are read. */
+async function foldPages(
+  cluster: Cluster,
+  { kind, namespace }: Listing,
+  metadataOnly: boolean,
+  startFold: () => Fold,
+  visit?: (object: KubeObject) => void,
+): Promise<Fold> {
+  for (let restarts = 0; ; restarts += 1) {
+    const fold = startFold();
+    try {
+      for await (const page of cluster.pages(kind, { metadataOnly, ...(namespace !== undefined && { namespace }) })) {
+        for (const object of page) {
+          visit?.(object);
+          fold.add(object);
+        }
+      }
+      return fold;
+    } catch (error) {
+      if (!failedWith(error, "expired") || restarts === RESTARTS) throw error;
+    }
+  }
 }
 
-// Candidates before their referrers, so that what is known about a referrer is never older than the template it keeps.
-function templatesFirst<Kind extends GroupKind>(kinds: readonly Kind[]): readonly Kind[] {
-  return [...kinds.filter(isTemplateKind), ...kinds.filter((kind) => !isTemplateKind(kind))];
+function ofTemplates({ kind }: Listing): boolean {
+  return isTemplateKind(kind);
+}
+
+function isAmong(kinds: readonly GroupKind[], { group, kind }: GroupKind): boolean {
+  return kinds.some((one) => one.group === group && one.kind === kind);
 }

@@ -39,7 +39,8 @@ export function isPaused(object: KubeObject): boolean {
   return inSpec || annotation(object, PAUSED) !== undefined;
 }
 
-function collect(object: KubeObject, graph: Graph, seen: Set<string>): readonly ObjectKey[] {
+/** The Clusters that an object names itself, by ownerReferences, else by label, else (no template) by `spec.clusterName`. */
+export function clustersNamedBy(object: KubeObject): readonly ObjectKey[] {
   const key = keyOf(object);
   if (isCluster(key)) return [key];
   const named = (name: string): ObjectKey => ({ group: CORE, kind: "Cluster", namespace: key.namespace, name });
@@ -48,8 +49,13 @@ function collect(object: KubeObject, graph: Graph, seen: Set<string>): readonly 
   );
   if (owners.length > 0) return owners.map((owner) => named(owner.name));
   const name = label(object, CLUSTER_NAME) || (isTemplateKind(key) ? undefined : stringAt(object, "spec.clusterName"));
-  if (name) return [named(name)];
-  if (!isTemplateKind(key) || seen.has(keyText(key))) return [];
+  return name ? [named(name)] : [];
+}
+
+function collect(object: KubeObject, graph: Graph, seen: Set<string>): readonly ObjectKey[] {
+  const own = clustersNamedBy(object);
+  const key = keyOf(object);
+  if (own.length > 0 || !isTemplateKind(key) || seen.has(keyText(key))) return own;
   seen.add(keyText(key));
   return graph.referrersOf(key).flatMap(({ referrer }) => {
     const live = graph.get(referrer);

@@ -115,7 +115,9 @@ const METAL3: readonly ReferenceRow[] = [
 /** Every known reference beyond the CAPI contract, as data. */
 export const REFERENCE_TABLE: readonly ReferenceRow[] = [...CLUSTER_API, ...METAL3];
 
+const BY_REFERRER = Map.groupBy(REFERENCE_TABLE, ({ referrer }) => `${referrer.group}/${referrer.kind}`);
+
 /** The rows of one referrer kind, by group and kind. */
 export function rowsOf({ group, kind }: GroupKind): readonly ReferenceRow[] {
-  return REFERENCE_TABLE.filter((row) => row.referrer.group === group && row.referrer.kind === kind);
+  return BY_REFERRER.get(`${group}/${kind}`) ?? [];
 }

@@ -32,7 +32,10 @@ export async function plan(
   const { settings, now, json } = options;
   const rules = settings.rewriteRules === undefined ? undefined : await readRules(settings.rewriteRules);
   const cluster = await connect({ ...settings, dryRun: true });
-  const facts = seenOf(await gatherFacts(cluster, { also: FOREIGN_TARGETS, whole: [BARE_METAL_HOST] }), settings);
+  const facts = seenOf(
+    await gatherFacts(cluster, { all: true, also: FOREIGN_TARGETS, whole: [BARE_METAL_HOST] }),
+    settings,
+  );
   const { served } = await cluster.discover();
   const definitions = await cluster.list(DEFINITIONS, { metadataOnly: true });
   const terms = { now, collectGrace: settings.collectGrace, renewAfter: settings.renewAfter };

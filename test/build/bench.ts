@@ -6,6 +6,7 @@ import { type KubeObject, keyOf, type ObjectKey } from "../../shared/object.ts";
 import { readSettings } from "../../shared/settings.ts";
 import { type SnapshotCluster, snapshotCluster } from "../../shared/snapshot/cluster.ts";
 import type { StoreChange } from "../../shared/snapshot/store.ts";
+import { withLists } from "./lists.ts";
 import { NOON } from "./objects.ts";
 
 /** A cluster in memory with a clock that only the test moves, and every change to it in order. */
@@ -34,7 +35,10 @@ export function bench(
   const cluster = snapshotCluster(objects, { now: () => now, ownNamespace: settings.ownNamespace });
   const changes: StoreChange[] = [];
   cluster.onChange((change) => changes.push(change));
-  const context: Context = { cluster: wrap(cluster), settings, now: () => now, log: createLog("silent", "test") };
+  const wrapped = wrap(cluster);
+  // What a test puts before `list` stands before the pages too.
+  const seen = wrapped.pages === cluster.pages ? withLists(wrapped, wrapped.list) : wrapped;
+  const context: Context = { cluster: seen, settings, now: () => now, log: createLog("silent", "test") };
   const keyed = (of: KubeObject | ObjectKey): ObjectKey =>
     "metadata" in of ? keyOf(of as KubeObject) : (of as ObjectKey);
   const run = (handle: Handle, change: Change) => handle(context, change);
