@@ -30,17 +30,34 @@ const GroupList = z.looseObject({
   ),
 });
 
+/** What a root serves, with the ETag by which it can be asked again for little. */
+export interface Served {
+  readonly served: readonly ServedKind[];
+  readonly versions: readonly KindVersion[];
+  readonly etag: string | undefined;
+}
+
 /**
  * Every resource that can be listed below `root`, each at the first version of its group that serves it, and every
- * version that does, in one request.
+ * version that does, in one request. What was `last` read is returned as it is where the server says that it still holds
+ * (k8s.io/apiserver pkg/endpoints/discovery/aggregated/etag.go).
  *
  * @param root "/apis" for all groups, "/api" for the core group
  */
-export async function discoverKinds(
-  request: Request,
-  root: "/api" | "/apis",
-): Promise<{ readonly served: readonly ServedKind[]; readonly versions: readonly KindVersion[] }> {
-  const answer = GroupList.safeParse(await request({ method: "GET", path: root, accept: AGGREGATED }, jsonOf));
+export async function discoverKinds(request: Request, root: "/api" | "/apis", last?: Served): Promise<Served> {
+  const unless = last?.etag;
+  const call = { method: "GET", path: root, accept: AGGREGATED, ...(unless !== undefined && { unless }) } as const;
+  return request(call, async (response) => {
+    if (response.statusCode === 304 && last !== undefined) {
+      response.resume();
+      return last;
+    }
+    return { ...readServed(await jsonOf(response)), etag: response.headers.etag };
+  });
+}
+
+function readServed(body: unknown): Omit<Served, "etag"> {
+  const answer = GroupList.safeParse(body);
   if (!answer.success) {
     throw new ClusterError("unavailable", "no aggregated discovery: the API server must be Kubernetes 1.27 or newer");
   }

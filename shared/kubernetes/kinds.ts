@@ -1,7 +1,7 @@
 import { ClusterError, type Discovery, type ServedKind } from "../cluster.ts";
 import { type GroupKind, groupKindText } from "../object.ts";
 import { isUnknownPath } from "./api-error.ts";
-import { discoverKinds } from "./discovery.ts";
+import { discoverKinds, type Served } from "./discovery.ts";
 import { listObjects } from "./list.ts";
 import type { Request } from "./request.ts";
 
@@ -26,7 +26,7 @@ const DEFINITION: ServedKind = {
 
 /** Where each kind is served, remembered for the life of the process and read anew where that may be wrong. */
 export interface Kinds {
-  /** Always read anew. */
+  /** What is served now. Where the server says that nothing changed since the last answer, that one stands. */
   discover(): Promise<Discovery>;
   /**
    * Acts on a kind where it is served, and once more where it is served now if that path turns out to be unknown.
@@ -39,23 +39,31 @@ export interface Kinds {
 
 export function createKinds(request: Request): Kinds {
   const known = new Map<string, ServedKind>();
-  const read = async (root: "/api" | "/apis") => {
-    const { served, versions } = await discoverKinds(request, root);
+  let lastServed: Served | undefined;
+  let lastDiscovery: { readonly of: Served; readonly discovery: Discovery } | undefined;
+  const read = async (root: "/api" | "/apis"): Promise<Served> => {
+    const last = root === "/apis" ? lastServed : undefined;
+    const now = await discoverKinds(request, root, last);
+    if (now === last) return now;
+    if (root === "/apis") lastServed = now;
     // The kinds of the core group never go.
     for (const [id, { group }] of known) if (group !== "" && root === "/apis") known.delete(id);
-    for (const kind of served.toReversed()) known.set(groupKindText(kind), kind);
-    return { served, versions };
+    for (const kind of now.served.toReversed()) known.set(groupKindText(kind), kind);
+    return now;
   };
   for (const kind of CORE_KINDS) known.set(groupKindText(kind), kind);
 
   const discover = async (): Promise<Discovery> => {
-    const [{ served, versions }, definitions] = await Promise.all([
-      read("/apis"),
-      listObjects(request, DEFINITION, { metadataOnly: true }),
-    ]);
+    const now = await read("/apis");
+    // What is hidden is what definitions say beyond it, and no definition comes or goes without a change of it.
+    if (lastDiscovery?.of === now) return lastDiscovery.discovery;
+    const { served, versions } = now;
+    const definitions = await listObjects(request, DEFINITION, { metadataOnly: true });
     const isServed = new Set(served.map(({ plural, group }) => `${plural}.${group}`));
     const hidden = definitions.map(({ metadata }) => metadata.name).filter((name) => !isServed.has(name));
-    return { served: [...CORE_KINDS, ...served], versions, hidden: hidden.map(splitDefinitionName) };
+    const discovery = { served: [...CORE_KINDS, ...served], versions, hidden: hidden.map(splitDefinitionName) };
+    if (now.etag !== undefined) lastDiscovery = { of: now, discovery };
+    return discovery;
   };
   const findAnew = async (kind: GroupKind): Promise<ServedKind | undefined> => {
     const id = groupKindText(kind);

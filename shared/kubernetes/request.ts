@@ -58,7 +58,8 @@ async function attemptOnce<Result>(
   signal.throwIfAborted();
   const response = await transport.send(call, signal);
   const { statusCode = 0, headers } = response;
-  if (statusCode < 200 || statusCode > 299) {
+  const isUnchanged = statusCode === 304 && call.unless !== undefined;
+  if (!isUnchanged && (statusCode < 200 || statusCode > 299)) {
     throw new ApiError(call, statusCode, await textOf(response), headers["retry-after"]);
   }
   return read(response);

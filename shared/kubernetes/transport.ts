@@ -11,6 +11,8 @@ export interface Call {
   readonly contentType?: string;
   /** Sent as JSON. */
   readonly body?: unknown;
+  /** The ETag of an answer in hand: where it still holds, the response is a 304 without a body. */
+  readonly unless?: string;
 }
 
 export interface Transport {
@@ -31,7 +33,7 @@ export async function createTransport(load: () => Promise<Login>): Promise<Trans
     async renew() {
       login = await load();
     },
-    async send({ method, path, accept = "application/json", contentType = "application/json", body }, signal) {
+    async send({ method, path, accept = "application/json", contentType = "application/json", body, unless }, signal) {
       const { server } = login;
       const isSecure = server.protocol === "https:";
       const options = await authenticated(login, signal);
@@ -40,6 +42,7 @@ export async function createTransport(load: () => Promise<Login>): Promise<Trans
         ...options.headers,
         accept,
         "user-agent": "capi-caretaker",
+        ...(unless !== undefined && { "if-none-match": unless }),
         ...(text !== undefined && { "content-type": contentType, "content-length": Buffer.byteLength(text) }),
       };
       const whole = {
