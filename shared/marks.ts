@@ -9,6 +9,8 @@ export const RETIRED_AT = `${PREFIX}retired-at`;
 export const RETIRED_BY = `${PREFIX}retired-by`;
 export const UNNEEDED_SINCE = `${PREFIX}unneeded-since`;
 export const RENEWED_AT = `${PREFIX}renewed-at`;
+/** JSON: a few that were last seen to need it, to be asked before anything is listed. */
+export const NEEDED_BY = `${PREFIX}needed-by`;
 export const RETAIN = `${PREFIX}retain`;
 /** A label beside `retired-at`, so that retired templates can be listed alone. */
 export const RETIRED_LABEL = `${PREFIX}retired`;
@@ -19,6 +21,7 @@ export const MARKS: readonly string[] = [
   RETIRED_BY,
   UNNEEDED_SINCE,
   RENEWED_AT,
+  NEEDED_BY,
   `${PREFIX}argocd-options`,
   `${PREFIX}rewritten-from`,
   `${PREFIX}rewrite-record`,

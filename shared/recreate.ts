@@ -4,6 +4,7 @@ import { type ComesBackAs, type Copy, removeCopy, saveCopy } from "./copies.ts";
 import {
   FIELD_MANAGER,
   HOLD,
+  NEEDED_BY,
   RENEWED_AT,
   RETIRED_AT,
   RETIRED_BY,
@@ -52,7 +53,13 @@ export function bodyToCreate(
   const { status: _, metadata, ...rest } = body;
   const { name, namespace, labels, annotations } = metadata;
   const { [RETIRED_LABEL]: _label, ...keptLabels } = labels ?? {};
-  const { [RETIRED_AT]: _at, [RETIRED_BY]: by, [UNNEEDED_SINCE]: _unneeded, ...keptAnnotations } = annotations ?? {};
+  const {
+    [RETIRED_AT]: _at,
+    [RETIRED_BY]: by,
+    [UNNEEDED_SINCE]: _unneeded,
+    [NEEDED_BY]: _witnesses,
+    ...keptAnnotations
+  } = annotations ?? {};
   const retiredMarks = {
     [RETIRED_AT]: timestamp(retiredSince(body) ?? now),
     ...(by !== undefined && { [RETIRED_BY]: by }),

@@ -5,16 +5,16 @@
  * @param run does the work for all that waited; what it throws, each of them gets
  */
 export function shareRuns<Item, Result>(
-  run: (items: readonly Item[]) => Promise<Result>,
+  run: (items: readonly [Item, ...Item[]]) => Promise<Result>,
 ): (item: Item) => Promise<Result> {
   let underWay: Promise<unknown> = Promise.resolve();
-  let waiting: { readonly items: Item[]; readonly result: Promise<Result> } | undefined;
+  let waiting: { readonly items: [Item, ...Item[]]; readonly result: Promise<Result> } | undefined;
   return (item) => {
     if (waiting !== undefined) {
       waiting.items.push(item);
       return waiting.result;
     }
-    const items = [item];
+    const items: [Item, ...Item[]] = [item];
     const result = underWay.then(() => {
       waiting = undefined;
       return run(items);
@@ -27,7 +27,7 @@ export function shareRuns<Item, Result>(
 
 /** The same, for each id by itself; an id is forgotten once nothing runs or waits for it. */
 export function shareRunsById<Item, Result>(
-  run: (id: string, items: readonly Item[]) => Promise<Result>,
+  run: (id: string, items: readonly [Item, ...Item[]]) => Promise<Result>,
 ): (id: string, item: Item) => Promise<Result> {
   const byId = new Map<string, { readonly join: (item: Item) => Promise<Result>; users: number }>();
   return async (id, item) => {

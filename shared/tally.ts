@@ -10,12 +10,21 @@ export interface Tally {
   try<Result>(what: string, attempt: () => Promise<Result>): Promise<Result | undefined>;
   /** The whole outcome. Throws an AggregateError when any attempt failed. */
   outcome(): Outcome;
+  /** What was done so far, and what failed by its `what`. */
+  readonly acts: readonly Act[];
+  readonly counts: Readonly<Record<string, number>>;
+  readonly failures: readonly Failure[];
+}
+
+export interface Failure {
+  readonly what: string;
+  readonly error: unknown;
 }
 
 export function createTally(log: Log): Tally {
   const acts: Act[] = [];
   const counts: Record<string, number> = {};
-  const failures: unknown[] = [];
+  const failures: Failure[] = [];
   const count = (what: string, by = 1) => {
     counts[what] = (counts[what] ?? 0) + by;
   };
@@ -31,13 +40,23 @@ export function createTally(log: Log): Tally {
         return await attempt();
       } catch (error) {
         log.error({ what, err: error }, "failed, the rest goes on");
-        failures.push(error);
+        failures.push({ what, error });
         return undefined;
       }
     },
     outcome() {
-      if (failures.length > 0) throw new AggregateError(failures, `${failures.length} of these failed`);
+      throwAny(failures);
       return { acts, counts };
     },
+    acts,
+    counts,
+    failures,
   };
+}
+
+/** Throws an AggregateError of these failures, if there are any. */
+export function throwAny(failures: readonly Failure[]): void {
+  if (failures.length === 0) return;
+  const errors = failures.map(({ error }) => error);
+  throw new AggregateError(errors, `${failures.length} of these failed`);
 }

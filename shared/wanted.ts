@@ -34,7 +34,8 @@ export function wantedBy(
     });
 }
 
-function wants(object: KubeObject): boolean {
+/** Whether this object's spec asks for the templates it names, as far as the object alone tells. */
+export function wants(object: KubeObject): boolean {
   const { group, kind } = keyOf(object);
   if (isTemplateKind({ group, kind })) return !isRetired(object);
   if (group === CONTROL_PLANE) return true;

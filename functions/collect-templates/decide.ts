@@ -59,14 +59,13 @@ const CONTEST_WINDOW = Temporal.Duration.from({ hours: 1 });
  * @param said what the record of its owner says, undefined where it was not asked
  */
 export function decide(template: KubeObject, facts: Facts, terms: Terms, said?: Said): Decision {
-  if (isOffLimits(template)) return { verdict: "leave", because: "off-limits" };
-  if (isOptedOut(template)) return decideOptedOut(template);
+  const alone = decideAlone(template);
+  if (alone !== undefined) return alone;
   const key = keyOf(template);
   const wantedBy = facts.wantedBy(key);
   if (!isRetired(template)) {
     return retireByRecord(template, said, wantedBy.length > 0) ?? { verdict: "leave", because: "not-retired" };
   }
-  if (isTerminating(template) && !hasHold(template)) return { verdict: "leave", because: "not-held" };
   const again = isTerminating(template) ? undefined : unretireByRecord(said);
   if (again !== undefined) return again;
   const clusters = clusterState(template, facts.graph);
@@ -76,6 +75,27 @@ export function decide(template: KubeObject, facts: Facts, terms: Terms, said?: 
   if (doubt !== undefined) return { verdict: "keep", ...doubt };
   const wait = isTerminating(template) ? undefined : waitForRecord(template, said);
   return wait ?? decideUnneeded(template, clusters, terms);
+}
+
+/** What a template decides by itself, whoever refers to it; undefined where that matters. */
+export function decideAlone(template: KubeObject): Decision | undefined {
+  if (isOffLimits(template)) return { verdict: "leave", because: "off-limits" };
+  if (isOptedOut(template)) return decideOptedOut(template);
+  return isTerminating(template) && !hasHold(template) ? { verdict: "leave", because: "not-held" } : undefined;
+}
+
+/**
+ * What one live referrer, of which nothing else is known, decides about a retired template: it stays. Undefined where that
+ * referrer may want it, and whether and how it is renewed takes a look.
+ */
+export function decideByWitness(
+  template: KubeObject,
+  witness: ObjectKey,
+  mayWant: boolean,
+  terms: Terms,
+): Decision | undefined {
+  if (mayWant) return decideTooEarly(template, [witness], terms);
+  return { verdict: "keep", because: "needed", by: [witness] };
 }
 
 function decideOptedOut(template: KubeObject): Decision {
@@ -88,17 +108,11 @@ function decideWanted(
   wantedBy: By,
   clusters: ClusterState,
   { graph, needed }: Facts,
-  { now, renewAfter }: Terms,
+  terms: Terms,
 ): Decision {
-  const key = keyOf(template);
-  const by = needed.by(key);
-  const since = retiredSince(template);
-  // A tool may delete the old template before it switches the specs; renewing at once would leave an orphan.
-  if (since === undefined || isBefore(now, since.add(renewAfter))) return { verdict: "keep", because: "needed", by };
-  const renewedAt = instant(annotation(template, RENEWED_AT));
-  if (renewedAt !== undefined && isBefore(since, renewedAt.add(CONTEST_WINDOW))) {
-    return { verdict: "keep", because: "renew-contested", by };
-  }
+  const by = needed.by(keyOf(template));
+  const early = decideTooEarly(template, by, terms);
+  if (early !== undefined) return early;
   if (!isTerminating(template)) return { verdict: "renew", because: "wanted", by: wantedBy };
   // From here on renewing means a moment without the template.
   if (clusters.paused) return { verdict: "wait", because: "cluster-paused" };
@@ -108,6 +122,16 @@ function decideWanted(
     return { verdict: "keep", because: "other-finalizer", by };
   }
   return { verdict: "renew", because: "wanted", by: wantedBy };
+}
+
+/** A wanted template that was retired, or renewed, too short a time ago to be renewed. */
+function decideTooEarly(template: KubeObject, by: By, { now, renewAfter }: Terms): Decision | undefined {
+  const since = retiredSince(template);
+  // A tool may delete the old template before it switches the specs; renewing at once would leave an orphan.
+  if (since === undefined || isBefore(now, since.add(renewAfter))) return { verdict: "keep", because: "needed", by };
+  const renewedAt = instant(annotation(template, RENEWED_AT));
+  const isContested = renewedAt !== undefined && isBefore(since, renewedAt.add(CONTEST_WINDOW));
+  return isContested ? { verdict: "keep", because: "renew-contested", by } : undefined;
 }
 
 function decideUnneeded(template: KubeObject, clusters: ClusterState, { now, collectGrace }: Terms): Decision {

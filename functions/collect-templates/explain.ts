@@ -4,10 +4,12 @@ import { tell } from "../../shared/tell.ts";
 import type { ByRecord } from "./by-record.ts";
 import type { Decision } from "./decide.ts";
 
+const FEW = 3;
+
 /** Tells people on the template why it stays; the other verdicts are told when they are carried out. */
 export async function explain(context: Context, template: KubeObject, decision: Decision): Promise<void> {
   if (decision.verdict !== "keep") return;
-  const by = decision.by.map(keyText).join(", ");
+  const by = fewOf(decision.by.map(keyText));
   const isContested = decision.because === "renew-contested";
   const why = "reason" in decision ? `${decision.because}: ${decision.reason}` : decision.because;
   const note = isContested
@@ -19,7 +21,13 @@ export async function explain(context: Context, template: KubeObject, decision: 
     reason: isContested ? "RenewContested" : "TemplateKept",
     action: "Collect",
     note: note.slice(0, 1000),
+    // Who needs it changes with every machine; that it is needed does not.
+    state: decision.because,
   });
+}
+
+function fewOf(names: readonly string[]): string {
+  return names.length <= FEW ? names.join(", ") : `${names.slice(0, FEW).join(", ")} and others`;
 }
 
 /** Tells people on the template what the record of its owner made of it. */

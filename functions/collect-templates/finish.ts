@@ -8,6 +8,6 @@ import { CONCERN } from "./terms.ts";
 /** Finishes a renewal or a return that was cut short, if this copy is of one. */
 export async function finish(context: Context, copy: Copy | undefined): Promise<Act | undefined> {
   if (copy === undefined || copy.concern !== CONCERN) return undefined;
-  const back = await finishCopy(context, copy, () => gatherFacts(context.cluster));
+  const back = await finishCopy(context, copy, () => gatherFacts(context.cluster, { about: [keyOf(copy.body)] }));
   return back && { noun: "template", done: "restored", object: keyOf(back), because: "needed" };
 }

@@ -1,61 +1,80 @@
+import { atMost } from "../../shared/at-most.ts";
+import type { Change } from "../../shared/change.ts";
+import type { Cluster } from "../../shared/cluster.ts";
 import { type Context, type Handle, NOTHING, type Outcome } from "../../shared/context.ts";
-import { findCopy, listCopies } from "../../shared/copies.ts";
-import { gatherFacts } from "../../shared/facts.ts";
 import { isLookedAt } from "../../shared/in-namespaces.ts";
 import { isTemplateKind } from "../../shared/kinds.ts";
-import { isOptedOut, isRetired, RETIRED_LABEL } from "../../shared/marks.ts";
+import { RETIRED_LABEL } from "../../shared/marks.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
-import { lacksManagedFields } from "../../shared/recreate.ts";
+import { shareRuns, shareRunsById } from "../../shared/share-runs.ts";
 import { createTally } from "../../shared/tally.ts";
 import { unlessForbidden } from "../../shared/unless-forbidden.ts";
-import { finish } from "./finish.ts";
+import { type Considered, consider } from "./consider.ts";
 import { freesTemplates, templatesNamed } from "./named.ts";
-import { settle } from "./settle.ts";
-import { CONCERN } from "./terms.ts";
+import { type Asked, outcomeFor, playRound, type Round } from "./rounds.ts";
+
+/** Reads of single objects at once, on behalf of one event. */
+const AT_ONCE = 8;
 
 /** Keeps, renews or lets go the retired templates that a change bears on; a sweep looks at all of them. */
 export const handle: Handle = async (context, change) => {
   if (change.type === "own-reply") return NOTHING;
-  if (change.type === "sweep") return sweep(context);
+  const { ask, lookFor } = sharedOn(context.cluster);
+  if (change.type === "sweep") return (await lookFor({ context, keys: "all" })).tally.outcome();
   const tally = createTally(context.log);
   const freed = freesTemplates(change, context.now()) ? await retiredOnes(context, change.object) : [];
-  const keys = [...freed];
-  for (const key of templatesNamed(change.object).filter((one) => isLookedAt(one.namespace, context.settings))) {
-    const live = await unlessForbidden(context.cluster.get(key));
-    if (live === "forbidden") {
-      context.log.warn({ template: keyText(key) }, "template cannot be read; add its provider's component");
-      continue;
-    }
-    if (live === undefined || lacksManagedFields(live)) {
-      tally.done(await tally.try(keyText(key), async () => finish(context, await findCopy(context, key))));
-    }
-    if (live !== undefined && (isRetired(live) || isOptedOut(live))) keys.push(key);
-  }
-  if (keys.length > 0) await settle(context, keys, await gatherFacts(context.cluster), tally, true);
-  return tally.outcome();
+  const named = templatesNamed(change.object).filter((one) => isLookedAt(one.namespace, context.settings));
+  const keys = [...new Map([...freed, ...named].map((key) => [keyText(key), key])).values()];
+  const considered = await atMost(AT_ONCE, keys, async (key) => {
+    const one = await tally.try(keyText(key), () => ask(keyText(key), { context, key, change }));
+    tally.done(one?.act);
+    return { key, takesLook: one?.takesLook ?? false };
+  });
+  const open = considered.filter(({ takesLook }) => takesLook).map(({ key }) => key);
+  if (open.length === 0) return tally.outcome();
+  const { acts, counts } = outcomeFor(await lookFor({ context, keys: open }), open);
+  const before = tally.outcome();
+  return { acts: [...before.acts, ...acts], counts: { ...before.counts, ...counts } } satisfies Outcome;
 };
 
-async function sweep(context: Context): Promise<Outcome> {
-  const tally = createTally(context.log);
-  for (const copy of await listCopies(context, CONCERN)) {
-    tally.done(await tally.try(keyText(keyOf(copy.body)), () => finish(context, copy)));
-  }
-  const facts = await gatherFacts(context.cluster);
-  const templates = facts.graph.objects.map(keyOf).filter(isTemplateKind);
-  tally.count("templates", templates.length);
-  // A sweep sees the same templates over and over; only what changed with an event is worth telling people.
-  await settle(context, templates, facts, tally, false);
-  return tally.outcome();
+interface Named {
+  readonly context: Context;
+  readonly key: ObjectKey;
+  readonly change: Change & { readonly type: "object" };
+}
+
+interface Shared {
+  /** Considers a template once for all events that name it and wait. */
+  readonly ask: (id: string, named: Named) => Promise<Considered>;
+  readonly lookFor: (asked: Asked) => Promise<Round>;
+}
+
+const shared = new WeakMap<Cluster, Shared>();
+
+/** Events of one process share what they ask of one cluster. */
+function sharedOn(cluster: Cluster): Shared {
+  const known = shared.get(cluster);
+  if (known !== undefined) return known;
+  const made: Shared = {
+    ask: shareRunsById(async (_, [first, ...more]: readonly [Named, ...Named[]]) => {
+      const hints = [first, ...more]
+        .filter(({ change }) => change.action !== "delete")
+        .map(({ change }) => change.object);
+      return consider(first.context, first.key, hints);
+    }),
+    lookFor: shareRuns(playRound),
+  };
+  shared.set(cluster, made);
+  return made;
 }
 
 /** The retired templates in the namespace of a Cluster, by their label alone. */
 async function retiredOnes({ cluster }: Context, { metadata }: KubeObject): Promise<readonly ObjectKey[]> {
   const namespace = metadata.namespace ?? "";
   const { served } = await cluster.discover();
-  const keys: ObjectKey[] = [];
-  for (const kind of served.filter(isTemplateKind)) {
-    const retired = await unlessForbidden(cluster.list(kind, { label: RETIRED_LABEL, namespace, metadataOnly: true }));
-    if (retired !== "forbidden") keys.push(...retired.map(keyOf));
-  }
-  return keys;
+  const options = { label: RETIRED_LABEL, namespace, metadataOnly: true };
+  const lists = await atMost(AT_ONCE, served.filter(isTemplateKind), (kind) =>
+    unlessForbidden(cluster.list(kind, options)),
+  );
+  return lists.flatMap((retired) => (retired === "forbidden" ? [] : retired.map(keyOf)));
 }

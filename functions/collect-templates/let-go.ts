@@ -23,10 +23,10 @@ export async function letGo(context: Context, keys: readonly ObjectKey[], facts:
   // The owner may have changed its mind since the decision.
   const records = openRecords(context.cluster);
   const asked = await eachOf(keys, tally, (key) => askForDeletion(context, key, facts, records));
-  const looked = asked.length === 0 ? facts : await gatherFacts(context.cluster);
+  const looked = asked.length === 0 ? facts : await gatherFacts(context.cluster, { about: keys });
   const dropped = await eachOf(keys, tally, (key) => dropHold(context, key, looked));
   if (dropped.length === 0) return;
-  const after = await tally.try("the look after letting go", () => gatherFacts(context.cluster));
+  const after = await tally.try("the look after letting go", () => gatherFacts(context.cluster, { about: keys }));
   for (const { body, isGone } of dropped) {
     tally.done(await tally.try(keyText(keyOf(body)), () => confirm(context, body, isGone, after)));
   }

@@ -1,8 +1,11 @@
 import { optionsTakenOff } from "../../shared/argocd-options.ts";
 import type { Act, Context } from "../../shared/context.ts";
 import type { Facts } from "../../shared/facts.ts";
+import { isTemplateKind } from "../../shared/kinds.ts";
 import {
   annotation,
+  isRetired,
+  NEEDED_BY,
   otherFinalizers,
   RETIRED_AT,
   RETIRED_BY,
@@ -22,17 +25,21 @@ import { askRecord } from "./record.ts";
 import { renew } from "./renew.ts";
 import { termsOf } from "./terms.ts";
 import { UNRETIRED } from "./unretired.ts";
+import { byExpectedLife, noteOf } from "./witness.ts";
 
 /**
  * Decides each of these templates from one look and carries the decisions out; what comes of it, failures too, goes
- * into `tally`. `tellKept` also tells people on each template that stays why it does.
+ * into `tally`.
+ *
+ * @param isAsked whether an event asked about a template: then people are told on it why it stays, and its witnesses are
+ * noted anew
  */
 export async function settle(
   context: Context,
   keys: readonly ObjectKey[],
   facts: Facts,
   tally: Tally,
-  tellKept: boolean,
+  isAsked: (key: ObjectKey) => boolean,
 ): Promise<void> {
   const letting: ObjectKey[] = [];
   const records = openRecords(context.cluster);
@@ -48,10 +55,10 @@ export async function settle(
     if (decision.verdict === "leave") continue;
     context.log.info({ object: keyText(key), ...decision }, "decided");
     tally.count(decision.verdict);
-    if (tellKept) await explain(context, template, decision);
+    if (isAsked(key)) await explain(context, template, decision);
     if (decision.verdict === "collect") letting.push(key);
     else if (decision.verdict === "renew") tally.done(await tally.try(keyText(key), () => renew(context, key, facts)));
-    else tally.done(await tally.try(keyText(key), () => keepMarks(context, template, facts, said)));
+    else tally.done(await tally.try(keyText(key), () => keepMarks(context, template, facts, said, isAsked(key))));
   }
   await letGo(context, letting, facts, tally);
 }
@@ -62,12 +69,13 @@ async function keepMarks(
   seen: KubeObject,
   facts: Facts,
   said: Said | undefined,
+  isAsked: boolean,
 ): Promise<Act | undefined> {
   const { cluster } = context;
   const carryOut = async (live: KubeObject): Promise<Act | undefined> => {
     const terms = termsOf(context);
     const decision = decide(live, facts, terms, said);
-    const patch = marksFor(live, decision, terms.now);
+    const patch = marksFor(live, decision, terms.now, facts, isAsked);
     if (patch === undefined) return undefined;
     await cluster.patch(live, { metadata: patch });
     if (decision.verdict !== "retire" && decision.verdict !== "unretire") return undefined;
@@ -77,13 +85,19 @@ async function keepMarks(
   return onObject(cluster, keyOf(seen), carryOut, seen);
 }
 
-function marksFor(live: KubeObject, decision: Decision, now: Temporal.Instant): Record<string, unknown> | undefined {
+function marksFor(
+  live: KubeObject,
+  decision: Decision,
+  now: Temporal.Instant,
+  facts: Facts,
+  isAsked: boolean,
+): Record<string, unknown> | undefined {
   switch (decision.verdict) {
     case "keep":
-      return annotation(live, UNNEEDED_SINCE) === undefined ? undefined : { annotations: { [UNNEEDED_SINCE]: null } };
+      return keptMarks(live, decision.because === "needed" ? witnessesIn(facts, live) : [], isAsked);
     case "wait":
       if (decision.because !== "grace-period" || !decision.starts) return undefined;
-      return { annotations: { [UNNEEDED_SINCE]: timestamp(now) } };
+      return { annotations: { [UNNEEDED_SINCE]: timestamp(now), [NEEDED_BY]: null } };
     case "release":
       return { finalizers: otherFinalizers(live), annotations: optionsTakenOff(live) ?? {} };
     case "retire":
@@ -96,4 +110,28 @@ function marksFor(live: KubeObject, decision: Decision, now: Temporal.Instant): 
     default:
       return undefined;
   }
+}
+
+/** Those among its referrers that a later event can ask instead of looking. */
+function witnessesIn({ graph, needed }: Facts, template: KubeObject): readonly ObjectKey[] {
+  return needed
+    .by(keyOf(template))
+    .map((key) => graph.get(key))
+    .filter((one) => one !== undefined)
+    .filter((one) => !isTemplateKind(keyOf(one)) || !isRetired(one))
+    .toSorted(byExpectedLife)
+    .map(keyOf);
+}
+
+// A sweep leaves a note that is there as it is: whether those who stand in it still speak is asked when it matters.
+function keptMarks(
+  live: KubeObject,
+  witnesses: readonly ObjectKey[],
+  isAsked: boolean,
+): Record<string, unknown> | undefined {
+  const noted = annotation(live, NEEDED_BY);
+  const note = noteOf(witnesses);
+  const isNoteDue = witnesses.length > 0 && noted !== note && (isAsked || noted === undefined);
+  if (annotation(live, UNNEEDED_SINCE) === undefined && !isNoteDue) return undefined;
+  return { annotations: { [UNNEEDED_SINCE]: null, ...(isNoteDue && { [NEEDED_BY]: note }) } };
 }

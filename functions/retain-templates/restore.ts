@@ -22,7 +22,7 @@ export async function restore(context: Context, deleted: KubeObject): Promise<Ac
   const copy = await findCopy(context, key);
   // Whoever made a copy is creating the object again at this moment, or will at its next event or sweep.
   if (copy !== undefined) return copy.concern === CONCERN ? finishRestore(context, key) : undefined;
-  const facts = await gatherFacts(context.cluster);
+  const facts = await gatherFacts(context.cluster, { about: [key] });
   const hint = decideComesBack(deleted, facts);
   if (hint.verdict === "unknown") throw new ClusterError("unavailable", `${keyText(key)}: ${hint.reason}`);
   if (hint.verdict === "leave") return undefined;
@@ -44,7 +44,7 @@ export async function unfinishedRestores(
 }
 
 async function finish(context: Context, copy: Copy): Promise<Act | undefined> {
-  const restored = await finishCopy(context, copy, () => gatherFacts(context.cluster));
+  const restored = await finishCopy(context, copy, () => gatherFacts(context.cluster, { about: [keyOf(copy.body)] }));
   return restored && actOn(restored);
 }
 

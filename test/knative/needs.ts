@@ -1,5 +1,6 @@
 import { BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE, isTemplateKind } from "../../shared/kinds.ts";
 import type { GroupKind } from "../../shared/object.ts";
+import { mayRefer } from "../../shared/references.ts";
 import { kindsOf, pluralOf } from "./providers.ts";
 
 export const FUNCTIONS = ["collect-templates", "label-machines", "retain-templates", "rewrite-urls"] as const;
@@ -13,6 +14,8 @@ export interface Uses {
   /** Of every kind of the providers. */
   readonly everything?: Verbs;
   readonly templates?: Verbs;
+  /** Of what can refer to a template and is none itself. */
+  readonly referrers?: Verbs;
   /** Of Clusters and ClusterClasses, which own templates. */
   readonly owners?: Verbs;
   readonly namespaces?: Verbs;
@@ -44,6 +47,7 @@ export const USES: Readonly<Record<FunctionName, Uses>> = {
   "collect-templates": {
     everything: ["list"],
     templates: ["create", "delete", "get", "patch"],
+    referrers: ["get"],
     owners: ["get"],
     namespaces: ["list"],
     definitions: ["list"],
@@ -100,7 +104,18 @@ export interface Need {
 
 /** What a function needs, with all providers there are. */
 export function needsOf(name: FunctionName): readonly Need[] {
-  const { everything, templates, owners, namespaces, definitions, events, copies, sources, kinds = [] } = USES[name];
+  const {
+    everything,
+    templates,
+    referrers,
+    owners,
+    namespaces,
+    definitions,
+    events,
+    copies,
+    sources,
+    kinds = [],
+  } = USES[name];
   const need = (what: string, verbs: Verbs = [], of: readonly GroupKind[], where = ""): readonly Need[] =>
     verbs.map((verb) => ({
       what: `${verb} ${what}`,
@@ -112,6 +127,7 @@ export function needsOf(name: FunctionName): readonly Need[] {
   return [
     ...need("everything", everything, kindsOf()),
     ...need("templates", templates, kindsOf().filter(isTemplateKind)),
+    ...need("referrers", referrers, referrersAmong(kindsOf())),
     ...need("owners", owners, some(CORE, "Cluster", "ClusterClass")),
     ...need("namespaces", namespaces, some("", "Namespace")),
     ...need("definitions", definitions, definition),
@@ -121,6 +137,12 @@ export function needsOf(name: FunctionName): readonly Need[] {
     ...kinds.flatMap(([group, names, verbs]) => need(names.join(" or "), verbs, some(group, ...names))),
     ...need("the definition of Machines", USES[name].machineDefinition, definition, " named machines.cluster.x-k8s.io"),
   ];
+}
+
+/** Those of these kinds that are no templates and can refer to one of those that are. */
+function referrersAmong(kinds: readonly GroupKind[]): readonly GroupKind[] {
+  const templates = kinds.filter(isTemplateKind);
+  return kinds.filter((kind) => !isTemplateKind(kind) && templates.some((template) => mayRefer(kind, template)));
 }
 
 /** The grants that all needs of a function come to. */

@@ -1,0 +1,41 @@
+import { failedWith, type ServedKind } from "../../shared/cluster.ts";
+import type { Context } from "../../shared/context.ts";
+import { CORE, isSpecReader, isTemplateKind } from "../../shared/kinds.ts";
+import type { KubeObject, ObjectKey } from "../../shared/object.ts";
+import { reachOf } from "../../shared/reach.ts";
+import { mayRefer, metadataSuffices } from "../../shared/references.ts";
+import { byExpectedLife, provesNeed } from "./witness.ts";
+
+/**
+ * Looks for witnesses that a template is needed, where there are fewest objects to read first, page by page, and ends with
+ * the first page that holds one. Returns that page's, best first; none proves nothing, since what could not be read is
+ * passed over here: only a full look can tell that a template is unneeded.
+ */
+export async function searchWitnesses(
+  { cluster }: Pick<Context, "cluster">,
+  template: ObjectKey,
+): Promise<readonly KubeObject[]> {
+  const { served } = await cluster.discover();
+  const { namespace } = template;
+  const kinds = reachOf([template], served)
+    .map(({ kind }) => kind)
+    .filter((kind) => mayRefer(kind, template));
+  for (const kind of [...new Set(kinds)].toSorted((a, b) => costOf(a) - costOf(b))) {
+    try {
+      for await (const page of cluster.pages(kind, { namespace, metadataOnly: metadataSuffices(kind) })) {
+        const found = page.filter((one) => provesNeed(one, template)).toSorted(byExpectedLife);
+        if (found.length > 0) return found;
+      }
+    } catch (error) {
+      if (!failedWith(error, "forbidden", "unavailable", "not-found", "invalid", "expired")) throw error;
+    }
+  }
+  return [];
+}
+
+/** Owner specs are few to a cluster; clones tell by their metadata alone; Machines are many and name no template. */
+function costOf(kind: ServedKind): number {
+  if (kind.group === CORE && kind.kind === "Machine") return 3;
+  if (isSpecReader(kind) || isTemplateKind(kind)) return 0;
+  return metadataSuffices(kind) ? 1 : 2;
+}
