@@ -60,9 +60,8 @@ async function isVouchedFor(context: Context, template: KubeObject, hints: reado
     if (witness === undefined || witness === "forbidden" || !provesNeed(witness, key)) continue;
     const decision = decideByWitness(template, candidate, wants(witness), termsOf(context));
     if (decision === undefined) return false;
-    const isNoted = noted.some((one) => keyText(one) === keyText(candidate));
-    const left = isNoted ? noted.slice(noted.findIndex((one) => keyText(one) === keyText(candidate))) : noted;
-    await keepBy(context, template, decision, left);
+    const at = noted.findIndex((one) => keyText(one) === keyText(candidate));
+    await keepBy(context, template, decision, at === -1 ? [candidate, ...noted] : noted.slice(at));
     if (decision.because === "renew-contested") await explain(context, template, decision);
     return true;
   }

@@ -19,7 +19,7 @@ export async function searchWitnesses(
   const { namespace } = template;
   const kinds = reachOf([template], served)
     .map(({ kind }) => kind)
-    .filter((kind) => mayRefer(kind, template));
+    .filter((kind) => mayRefer(kind, template) && !isMachine(kind));
   for (const kind of [...new Set(kinds)].toSorted((a, b) => costOf(a) - costOf(b))) {
     try {
       for await (const page of cluster.pages(kind, { namespace, metadataOnly: metadataSuffices(kind) })) {
@@ -33,9 +33,13 @@ export async function searchWitnesses(
   return [];
 }
 
-/** Owner specs are few to a cluster; clones tell by their metadata alone; Machines are many and name no template. */
+/** Owner specs are few to a cluster; clones tell by their metadata alone. */
 function costOf(kind: ServedKind): number {
-  if (kind.group === CORE && kind.kind === "Machine") return 3;
   if (isSpecReader(kind) || isTemplateKind(kind)) return 0;
   return metadataSuffices(kind) ? 1 : 2;
+}
+
+/** Machines are many, and name what was cloned from a template, not the template. */
+function isMachine({ group, kind }: ServedKind): boolean {
+  return group === CORE && kind === "Machine";
 }
