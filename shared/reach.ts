@@ -1,6 +1,7 @@
 import type { ServedKind } from "./cluster.ts";
 import { CLUSTER, CONTROL_PLANE, CORE, canRefer, isTemplateKind } from "./kinds.ts";
 import { type GroupKind, groupKindText, type ObjectKey } from "./object.ts";
+import { rowsOf } from "./reference-table.ts";
 import { mayRefer, metadataSuffices } from "./references.ts";
 
 /** One list of a look. Without a namespace it is of all. */
@@ -67,7 +68,7 @@ function saysNamespace(referrer: ServedKind, target: GroupKind): boolean {
   if (metadataSuffices(referrer)) return false;
   if (referrer.group === CORE) return /^v1(alpha\d+|beta1)$/.test(referrer.version);
   if (referrer.group === CONTROL_PLANE || isTemplateKind(referrer)) return true;
-  return target.kind !== `${referrer.kind}Template`;
+  return rowsOf(referrer).some((row) => row.target?.kind === target.kind);
 }
 
 function isSame(a: GroupKind, b: GroupKind): boolean {
