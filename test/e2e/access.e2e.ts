@@ -3,8 +3,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { groupOf } from "../../shared/object.ts";
+import { isTemplateKind } from "../../shared/kinds.ts";
+import { type GroupKind, groupOf } from "../../shared/object.ts";
+import { mayRefer } from "../../shared/references.ts";
 import { FUNCTIONS, type FunctionName } from "../knative/needs.ts";
+import { kindsOf } from "../knative/providers.ts";
 import type { Api } from "./harness/api-types.ts";
 import { requestsSince } from "./harness/audit.ts";
 import { coreVersion, ownedBy } from "./harness/capi-objects.ts";
@@ -19,7 +22,7 @@ import { startRelay } from "./harness/relay.ts";
 import { adopt, adoptionRefused, paused } from "./scenario/adopter.ts";
 import { metal3Version, sweepOf } from "./scenario/caretakers.ts";
 import { resourceEvent } from "./scenario/events.ts";
-import { hold, isHeld, renewedAt, retiredAt, retiredLabel, untilGone } from "./scenario/marks.ts";
+import { hold, isHeld, neededBy, renewedAt, retiredAt, retiredLabel, untilGone } from "./scenario/marks.ts";
 import { accountOf, type Minimal, startMinimal, startSource } from "./scenario/minimal.ts";
 import { jsonMark, notesOn, rewrittenFrom } from "./scenario/rewriter.ts";
 import { letSeeSecrets, runGranting } from "./scenario/secret-rights.ts";
@@ -95,6 +98,12 @@ beforeAll(async () => {
   served = Object.fromEntries(all) as Record<FunctionName, ServedFunction>;
 });
 
+/** The kinds of the overlay minimal that can refer to a template and are none. */
+function referrersTo({ apiVersion, kind }: KubeObject): readonly GroupKind[] {
+  const target = { group: groupOf(apiVersion), kind };
+  return kindsOf("core", "kubeadm", "metal3").filter((one) => !isTemplateKind(one) && mayRefer(one, target));
+}
+
 describe("a template of each kind", () => {
   test("appears, and its deletion is asked for -> held, recorded, let go", async () => {
     await createNamespace("unneeded");
@@ -128,6 +137,33 @@ describe("a template of each kind", () => {
     const templates = oneOfEachKind("marked", { ...lately, finalizers: [hold] });
     for (const one of templates) await api.create(one);
     await sweepOf(served["collect-templates"]);
+    await sweepOf(served["collect-templates"]);
+    await untilGone(api, templates);
+  });
+
+  test("notes witnesses of every kind that can refer to it, none of which is there -> each is asked, and it is let go", async () => {
+    const namespace = "forged";
+    await createNamespace(namespace);
+    const endpoint = { host: "127.0.0.1", port: 6443 };
+    // What nothing needs stays while its Cluster is paused, so that one note after the other can be asked.
+    const owner = await api.create({
+      apiVersion: coreVersion,
+      kind: "Cluster",
+      metadata: { name: "mgmt", namespace },
+      spec: { controlPlaneEndpoint: endpoint, paused: true },
+    });
+    const metadata = { ...lately, finalizers: [hold], ...owners(owner) };
+    const templates = await Promise.all(oneOfEachKind(namespace, metadata).map((one) => api.create(one)));
+    for (const one of templates) {
+      await api.delete(refOf(one));
+      const referrers = referrersTo(one);
+      for (let from = 0; from < referrers.length; from += 3) {
+        const noted = referrers.slice(from, from + 3).map(({ group, kind }) => `${group}/${kind}/${namespace}/x`);
+        const annotations = { [neededBy]: JSON.stringify(noted) };
+        await tell("collect-templates", "update", await api.mergePatch(refOf(one), { metadata: { annotations } }));
+      }
+    }
+    await api.mergePatch(refOf(owner), { spec: { paused: null } });
     await sweepOf(served["collect-templates"]);
     await untilGone(api, templates);
   });

@@ -5,6 +5,7 @@ import { eventually } from "../harness/wait.ts";
 /** The project's marks, spelled out here again so that a test notices when one changes. */
 export const hold = "capi-caretaker.io/in-use";
 export const retiredAt = "capi-caretaker.io/retired-at";
+export const neededBy = "capi-caretaker.io/needed-by";
 export const renewedAt = "capi-caretaker.io/renewed-at";
 export const retiredLabel = "capi-caretaker.io/retired";
 

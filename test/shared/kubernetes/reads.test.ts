@@ -55,6 +55,25 @@ describe("discovery", () => {
     expect(accepts[DEFINITIONS]).toContain("as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
   });
 
+  it("is asked again by its ETag: unchanged -> no more than that; a kind more -> read anew", async () => {
+    let tag = '"1"';
+    const api = await fakeApi(({ path, headers }) => {
+      if (path === DEFINITIONS) return definitions("old.cluster.x-k8s.io");
+      if (headers["if-none-match"] === tag) return { status: 304, body: "" };
+      const machines = { group: CORE, version: "v1beta1", kind: "Machine", plural: "machines" };
+      const found = discovery(templates, ...(tag === '"2"' ? [machines] : []));
+      return typeof found === "string" ? found : { ...found, headers: { etag: tag } };
+    });
+    const cluster = await clusterOn(api);
+    const first = await cluster.discover();
+    expect(await cluster.discover()).toEqual(first);
+    expect(api.calls()).toEqual(["GET /apis", `GET ${DEFINITIONS}`, "GET /apis"]);
+    tag = '"2"';
+    const { served, hidden } = await cluster.discover();
+    expect([served.length - first.served.length, hidden.length]).toEqual([1, 1]);
+    expect(api.calls().slice(3)).toEqual(["GET /apis", `GET ${DEFINITIONS}`]);
+  });
+
   it.each<readonly [string, Answer, Answer, string]>([
     ["the groups cannot be read", status(403, "Forbidden"), definitions(), "forbidden"],
     ["the definitions cannot be read", discovery(templates), status(403, "Forbidden"), "forbidden"],
