@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { ClusterError, failedWith, type ListOptions, type ServedKind } from "../cluster.ts";
+import { isKubeObject } from "../is-kube-object.ts";
 import { KubeObject } from "../object.ts";
+import { isRecord } from "../path.ts";
 import { collectionPath, query } from "./paths.ts";
 import { jsonOf, type Request } from "./request.ts";
 
@@ -13,7 +15,7 @@ const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.
 
 const Page = z.looseObject({
   metadata: z.looseObject({ continue: z.string().optional() }).nullish(),
-  items: z.array(z.looseObject({})).nullable(),
+  items: z.array(z.custom<object>(isRecord)).nullable(),
 });
 
 /**
@@ -61,11 +63,12 @@ export async function* pagesOf(
 // Items of a list do not say what they are, and metadata alone says it is PartialObjectMetadata.
 function typed(item: object, { group, version, kind }: ServedKind): KubeObject {
   const apiVersion = group === "" ? version : `${group}/${version}`;
-  return readObject({ ...item, apiVersion, kind });
+  return readObject(Object.assign(item, { apiVersion, kind }));
 }
 
 /** Checks what the server sent. Throws ClusterError "unavailable" for what is no object. */
 export function readObject(value: unknown): KubeObject {
+  if (isKubeObject(value)) return value;
   const object = KubeObject.safeParse(value);
   if (object.success) return object.data;
   throw new ClusterError("unavailable", `the API server's answer is no object: ${z.prettifyError(object.error)}`);

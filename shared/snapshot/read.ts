@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { InputError } from "../input-error.ts";
+import { isKubeObject } from "../is-kube-object.ts";
 import { KubeObject, keyOf, keyText } from "../object.ts";
 import { isRecord } from "../path.ts";
 
@@ -91,6 +92,7 @@ function itemsOf(value: unknown, place: Place): readonly unknown[] {
 }
 
 function check(value: unknown, place: Place): KubeObject {
+  if (isKubeObject(value)) return value;
   const parsed = KubeObject.safeParse(value);
   if (parsed.success) return parsed.data;
   throw at(place, `is no Kubernetes object: ${firstLine(z.prettifyError(parsed.error).replaceAll(/\n\s*→/g, ""))}`);
