@@ -2,6 +2,7 @@ import { ClusterError, type Discovery, type ServedKind } from "../cluster.ts";
 import { type GroupKind, groupKindText } from "../object.ts";
 import { isUnknownPath } from "./api-error.ts";
 import { discoverKinds, type Served } from "./discovery.ts";
+import { discoverUntil } from "./group.ts";
 import { listObjects } from "./list.ts";
 import type { Request } from "./request.ts";
 
@@ -30,7 +31,8 @@ export interface Kinds {
   discover(): Promise<Discovery>;
   /**
    * Acts on a kind where it is served, and once more where it is served now if that path turns out to be unknown.
-   * Returns `absent` when the kind is not served, as a fresh discovery says.
+   * One small discovery of its group tells where; `absent` comes back when the kind is not served, as a fresh discovery
+   * of all groups says.
    *
    * Throws ClusterError "unavailable" when the kind exists but no version of it is served: its objects are hidden.
    */
@@ -65,11 +67,21 @@ export function createKinds(request: Request): Kinds {
     if (now.etag !== undefined) lastDiscovery = { of: now, discovery };
     return discovery;
   };
+  const readGroupOf = async (kind: GroupKind): Promise<ServedKind | undefined> => {
+    const found = await discoverUntil(request, kind);
+    if (found === undefined) return undefined;
+    for (const [id, { group }] of known) if (group === kind.group) known.delete(id);
+    for (const one of found) known.set(groupKindText(one), one);
+    return known.get(groupKindText(kind));
+  };
   const findAnew = async (kind: GroupKind): Promise<ServedKind | undefined> => {
     const id = groupKindText(kind);
-    await read(kind.group === "" ? "/api" : "/apis");
-    const found = known.get(id);
-    if (found !== undefined || kind.group === "") return found;
+    if (kind.group === "") {
+      await read("/api");
+      return known.get(id);
+    }
+    const found = await readGroupOf(kind);
+    if (found !== undefined) return found;
     const { hidden } = await discover();
     if (!hidden.some(({ group, plural }) => group === kind.group && isPluralOf(plural, kind.kind)))
       return known.get(id);

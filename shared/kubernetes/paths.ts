@@ -20,7 +20,7 @@ export function query(fields: Readonly<Record<string, string | undefined>>): str
 }
 
 // Names come out of events, which anybody may send; none may lead to another path.
-function segment(text: string): string {
+export function segment(text: string): string {
   if (text !== "" && text !== "." && text !== "..") return encodeURIComponent(text);
   throw new ClusterError("invalid", `${JSON.stringify(text)} cannot be part of an API path`);
 }

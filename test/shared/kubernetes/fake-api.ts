@@ -31,14 +31,18 @@ export interface FakeApi {
   calls(): readonly string[];
 }
 
-/** An HTTP server on a free port that records what it is asked; it ends with the test. */
+/**
+ * An HTTP server on a free port that records what it is asked; it ends with the test. Where `answer` has an aggregated
+ * discovery for /apis, one group and one version of it are told from that.
+ */
 export async function fakeApi(answer: (asked: Asked, count: number) => Answer): Promise<FakeApi> {
   const asked: Asked[] = [];
   let connections = 0;
   const server = createServer(async (request, response) => {
     const one = await readAsked(request);
     asked.push(one);
-    reply(response, answer(one, asked.length));
+    const groups = GROUP_PATH.test(one.path) ? answer({ ...one, path: "/apis" }, asked.length) : undefined;
+    reply(response, (groups && partOf(groups, one.path)) ?? answer(one, asked.length));
   });
   server.on("connection", () => {
     connections += 1;
@@ -55,6 +59,48 @@ export async function fakeApi(answer: (asked: Asked, count: number) => Answer): 
     connections: () => connections,
     calls: () => asked.map(({ method, path }) => `${method} ${path}`),
   };
+}
+
+const GROUP_PATH = /^\/apis\/[^/]+(\/[^/]+)?$/;
+
+interface DiscoveryList {
+  readonly kind: "APIGroupDiscoveryList";
+  readonly items: readonly {
+    readonly metadata: { readonly name: string };
+    readonly versions: readonly {
+      readonly version: string;
+      readonly resources: readonly {
+        readonly resource: string;
+        readonly responseKind: { readonly kind: string };
+        readonly scope: string;
+        readonly verbs: readonly string[];
+      }[];
+    }[];
+  }[];
+}
+
+function isDiscoveryList(body: unknown): body is DiscoveryList {
+  return typeof body === "object" && body !== null && "kind" in body && body.kind === "APIGroupDiscoveryList";
+}
+
+/** What an API server tells of one group or one version of it; undefined where `groups` is no discovery. */
+function partOf(groups: Answer, path: string): Answer | undefined {
+  if (typeof groups === "string" || !isDiscoveryList(groups.body)) return undefined;
+  const [, , name, version] = path.split("/");
+  const group = groups.body.items.find(({ metadata }) => metadata.name === name);
+  const ofVersion = group?.versions.find((one) => one.version === version);
+  if (group === undefined || (version !== undefined && ofVersion === undefined)) {
+    return { status: 404, body: "404 page not found\n" };
+  }
+  if (ofVersion === undefined) {
+    const versions = group.versions.map((one) => ({ groupVersion: `${name}/${one.version}`, version: one.version }));
+    return { body: { kind: "APIGroup", apiVersion: "v1", name, versions, preferredVersion: versions[0] } };
+  }
+  const resources = ofVersion.resources.flatMap(({ resource, responseKind: { kind }, scope, verbs }) => {
+    const whole = { name: resource, singularName: "", namespaced: scope === "Namespaced", kind, verbs };
+    return [whole, { ...whole, name: `${resource}/status`, verbs: ["get"] }];
+  });
+  return { body: { kind: "APIResourceList", apiVersion: "v1", groupVersion: `${name}/${version}`, resources } };
 }
 
 async function readAsked(request: IncomingMessage): Promise<Asked> {

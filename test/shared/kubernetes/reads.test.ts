@@ -85,14 +85,78 @@ describe("discovery", () => {
 });
 
 describe("where a kind is served", () => {
-  it("is asked once for any number of reads", async () => {
-    const api = await fakeApi(({ path }) =>
-      path === "/apis" ? discovery(templates) : { body: metal3MachineTemplate("t") },
-    );
+  const GROUP = "/apis/infrastructure.cluster.x-k8s.io";
+  const machines: Resource = { ...templates, kind: "Metal3Machine", plural: "metal3machines" };
+  /** The calls of a first and then a second read where these are served, up to the reads themselves. */
+  const callsOfReads = async (resources: readonly Resource[], first: object, second: object) => {
+    const api = await fakeApi(({ path }) => {
+      if (path === "/apis") return discovery(...resources);
+      return path === DEFINITIONS ? definitions() : { body: metal3MachineTemplate("t") };
+    });
     const cluster = await clusterOn(api);
-    for (let read = 0; read < 3; read += 1) await cluster.get(key);
-    const path = "/apis/infrastructure.cluster.x-k8s.io/v1beta1/namespaces/sylva/metal3machinetemplates/t";
-    expect(api.calls()).toEqual(["GET /apis", ...Array(3).fill(`GET ${path}`)]);
+    await cluster.get({ ...key, ...first });
+    await cluster.get({ ...key, ...second });
+    return api.calls().map((call) => call.replace(/^GET /, "").replace(GROUP, ""));
+  };
+  const at = (version: string, { plural }: Resource) => `/${version}/namespaces/sylva/${plural}/t`;
+
+  it.each<readonly [situation: string, readonly Resource[], first: object, second: object, readonly string[]]>([
+    [
+      "a kind -> once for any number of reads",
+      [templates],
+      {},
+      {},
+      ["", "/v1beta1", at("v1beta1", templates), at("v1beta1", templates)],
+    ],
+    [
+      "another kind of the version that was read -> not again",
+      [templates, machines],
+      {},
+      { kind: "Metal3Machine" },
+      ["", "/v1beta1", at("v1beta1", templates), at("v1beta1", machines)],
+    ],
+    [
+      "a kind that only an older version serves -> version by version, in the order of preference",
+      [{ ...machines, version: "v1" }, templates, machines],
+      {},
+      { kind: "Metal3Machine" },
+      ["", "/v1", "/v1beta1", at("v1beta1", templates), at("v1", machines)],
+    ],
+    [
+      "a kind of a group without it -> all groups and definitions, before it is absent",
+      [machines],
+      {},
+      { kind: "Metal3Machine" },
+      ["", "/v1beta1", "/apis", DEFINITIONS, at("v1beta1", machines)],
+    ],
+    [
+      "a kind that cannot be listed -> no other than an absent one",
+      [{ ...templates, verbs: ["create"] }, machines],
+      {},
+      { kind: "Metal3Machine" },
+      ["", "/v1beta1", "/apis", DEFINITIONS, at("v1beta1", machines)],
+    ],
+    [
+      "a group that no server has, as an event may name one -> never a path made of it",
+      [templates],
+      { group: ".." },
+      {},
+      ["/apis", DEFINITIONS, at("v1beta1", templates)],
+    ],
+  ])("is asked for %s", async (_, resources, first, second, calls) => {
+    const asked = await callsOfReads(resources, first, second);
+    const inPairs = (paths: readonly string[]) => paths.map((path) => (path === "/apis" ? DEFINITIONS : path));
+    // All groups and definitions are asked at one time.
+    expect(inPairs(asked)).toEqual(inPairs(calls));
+  });
+
+  it.each<readonly [string, Answer, string]>([
+    ["may not be read", status(403, "Forbidden"), "forbidden"],
+    ["is answered by something else", { body: { kind: "List" } }, "unavailable"],
+    ["is down", status(503, "ServiceUnavailable"), "unavailable"],
+  ])("is not told by a group that %s", async (_, answer, failure) => {
+    const api = await fakeApi(() => answer);
+    await expect((await clusterOn(api)).get(key)).rejects.toMatchObject({ failure });
   });
 
   it("is asked again when a version goes", async () => {
@@ -177,8 +241,8 @@ describe("a list", () => {
   ])("%s asks for the present state", async (_, options, path, query) => {
     const api = await onTemplates(() => listOf([]));
     await (await clusterOn(api)).list(TEMPLATE, options);
-    expect(api.asked[1]).toMatchObject({ path: `/apis/infrastructure.cluster.x-k8s.io/v1beta1${path}`, query });
-    expect(Object.keys(api.asked[1]?.query ?? {})).not.toContain("resourceVersion");
+    expect(api.asked[2]).toMatchObject({ path: `/apis/infrastructure.cluster.x-k8s.io/v1beta1${path}`, query });
+    expect(Object.keys(api.asked[2]?.query ?? {})).not.toContain("resourceVersion");
   });
 
   it("says of each item what it is, with metadata alone too", async () => {
@@ -215,7 +279,7 @@ describe("a list", () => {
       query.continue === undefined ? listOf([item("t1")], "2") : status(410, "Expired"),
     );
     await expect((await clusterOn(api)).list(TEMPLATE)).rejects.toMatchObject({ failure: "unavailable" });
-    expect(api.asked).toHaveLength(1 + 4 * 2);
+    expect(api.asked).toHaveLength(2 + 4 * 2);
   });
 
   it("is not cut short by a page that fails", async () => {

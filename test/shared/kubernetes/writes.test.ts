@@ -22,7 +22,7 @@ describe("a patch", () => {
   it("is a merge patch on the object as it was read, at that version, in our name", async () => {
     const api = await onTemplates({ body: template });
     await (await clusterOn(api)).patch(template, { metadata: { labels: { a: null } }, spec: { x: 1 } });
-    expect(api.asked[1]).toMatchObject({
+    expect(api.asked[2]).toMatchObject({
       method: "PATCH",
       path: `${PATH}/t`,
       query: { fieldManager: "capi-caretaker" },
@@ -49,15 +49,15 @@ describe("a create", () => {
   ])("%s", async (_, options, query) => {
     const api = await onTemplates({ status: 201, body: template });
     expect(await (await clusterOn(api)).create(held(base), options)).toEqual(template);
-    expect(api.asked[1]).toMatchObject({ method: "POST", path: PATH, body: held(base) });
-    expect(api.asked[1]?.query).toEqual(query);
+    expect(api.asked[2]).toMatchObject({ method: "POST", path: PATH, body: held(base) });
+    expect(api.asked[2]?.query).toEqual(query);
   });
 });
 
 it("asks for a deletion only of the object as it was read", async () => {
   const api = await onTemplates({ body: { kind: "Status", status: "Success" } });
   await (await clusterOn(api)).delete(template);
-  expect(api.asked[1]).toMatchObject({
+  expect(api.asked[2]).toMatchObject({
     method: "DELETE",
     path: `${PATH}/t`,
     body: { preconditions: { uid: "u1", resourceVersion: "7" }, propagationPolicy: "Background" },
