@@ -3,19 +3,23 @@ import { ClusterError, failedWith, type ListOptions, type ServedKind } from "../
 import { isKubeObject } from "../is-kube-object.ts";
 import { KubeObject } from "../object.ts";
 import { isRecord } from "../path.ts";
+import { type ListBody, readListBody } from "./list-body.ts";
 import { collectionPath, query } from "./paths.ts";
-import { jsonOf, type Request } from "./request.ts";
+import { jsonIn, type Request } from "./request.ts";
+import { createSpace } from "./space.ts";
 
 const PAGE = "500";
+/** Objects that are read at once: few enough to be gone before they count as old. */
+const AT_A_TIME = 20;
 const TIMEOUT_MS = 60_000;
 /** How often a list whose pages expired in between is begun anew. */
 const RESTARTS = 3;
 /** Metadata alone where the server can, whole objects where an aggregated one cannot. */
 const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
-const Page = z.looseObject({
+const Envelope = z.looseObject({
   metadata: z.looseObject({ continue: z.string().optional() }).nullish(),
-  items: z.array(z.custom<object>(isRecord)).nullable(),
+  items: z.array(z.never()).nullable(),
 });
 
 /**
@@ -49,15 +53,29 @@ export async function* pagesOf(
   kind: ServedKind,
   { metadataOnly = false, label, namespace }: ListOptions = {},
 ): AsyncGenerator<readonly KubeObject[]> {
+  const space = createSpace();
   let next: string | undefined;
   do {
     const path = collectionPath(kind, namespace) + query({ limit: PAGE, labelSelector: label, continue: next });
     const call = { method: "GET", path, ...(metadataOnly && { accept: METADATA_ONLY }) } as const;
-    const page = Page.safeParse(await request(call, jsonOf, TIMEOUT_MS));
+    const body = await request(call, async (response) => listBodyIn(await space.fill(response)), TIMEOUT_MS);
+    const page = Envelope.safeParse(body.envelope);
     if (!page.success) throw new ClusterError("unavailable", `the answer for ${kind.plural} is no list`);
     next = page.data.metadata?.continue || undefined;
-    yield (page.data.items ?? []).map((item) => typed(item, kind));
+    const { count = 0 } = body;
+    for (let from = 0; from < count; from += AT_A_TIME) yield objectsIn(body, from, kind);
   } while (next !== undefined);
+}
+
+function listBodyIn(body: Buffer): ListBody {
+  return jsonIn(() => readListBody(body));
+}
+
+function objectsIn({ items }: ListBody, from: number, kind: ServedKind): readonly KubeObject[] {
+  return jsonIn(() => items(from, from + AT_A_TIME)).map((item) => {
+    if (isRecord(item)) return typed(item, kind);
+    throw new ClusterError("unavailable", `the answer for ${kind.plural} is no list of objects`);
+  });
 }
 
 // Items of a list do not say what they are, and metadata alone says it is PartialObjectMetadata.

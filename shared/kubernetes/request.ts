@@ -92,8 +92,13 @@ export async function textOf(response: IncomingMessage): Promise<string> {
 /** Reads a body as JSON. Throws ClusterError "unavailable" for what is none, such as a proxy's page. */
 export async function jsonOf(response: IncomingMessage): Promise<unknown> {
   const text = await textOf(response);
+  return jsonIn((): unknown => JSON.parse(text));
+}
+
+/** What `read` makes of a body; ClusterError "unavailable" where that body is no JSON. */
+export function jsonIn<Result>(read: () => Result): Result {
   try {
-    return JSON.parse(text);
+    return read();
   } catch {
     throw new ClusterError("unavailable", "the API server's answer is not JSON; is something in between?");
   }
