@@ -34,7 +34,7 @@ const PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
   jose: [/^shared\/callers\.ts$/],
   pino: [/^shared\/log\.ts$/],
   yaml: [
-    /^shared\/snapshot\/read\.ts$/,
+    /^shared\/snapshot\/documents\.ts$/,
     /^shared\/owners\/helm-manifest\.ts$/,
     /^functions\/rewrite-urls\/rules-file\.ts$/,
     /^functions\/label-machines\/prepare\/cluster-configuration\.ts$/, // kubeadm keeps it as YAML in an annotation

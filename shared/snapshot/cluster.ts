@@ -5,15 +5,22 @@ import {
   type Discovery,
   type EventRecord,
   type KindVersion,
+  type ListOptions,
   type MergePatch,
 } from "../cluster.ts";
 import { canRefer, NAMESPACE } from "../kinds.ts";
-import { groupKindText, isTerminating, KubeObject, keyOf, keyText, type ObjectKey } from "../object.ts";
+import { type GroupKind, groupKindText, isTerminating, KubeObject, keyOf, keyText, type ObjectKey } from "../object.ts";
+import { frozen } from "./frozen.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { isSelected } from "./selector.ts";
 import { createStore, revisionOf, type StoreChange } from "./store.ts";
 
-/** A cluster in memory, for plan, demo and tests: the same rules as an API server's, nothing is written to disk. */
+const PAGE = 500;
+
+/**
+ * A cluster in memory, for plan, demo and tests: the same rules as an API server's, nothing is written to disk. What it
+ * hands out is no copy, so it is frozen.
+ */
 export interface SnapshotCluster extends Cluster {
   /** Called with each change after it happened, as a watch would tell it. */
   onChange(listener: (change: StoreChange) => void): void;
@@ -43,29 +50,28 @@ export function snapshotCluster(objects: readonly KubeObject[], options: Snapsho
     if (apiVersion.includes("/")) versions.set(`${apiVersion} ${kind}`, { apiVersion, kind });
   };
   for (const object of store.all()) learn(object);
-  const list: Cluster["list"] = async ({ group, kind }, { label, namespace } = {}) => {
-    const found = store.all().filter((object) => {
-      const key = keyOf(object);
-      const isAsked = key.group === group && key.kind === kind && (namespace ?? key.namespace) === key.namespace;
-      return isAsked && (label === undefined || isSelected(object.metadata.labels ?? {}, label));
-    });
-    return structuredClone(found);
-  };
+  const select = (kind: GroupKind, { label, namespace, metadataOnly = false }: ListOptions = {}) =>
+    store
+      .of(kind)
+      .filter(({ metadata }) => namespace === undefined || (metadata.namespace ?? "") === namespace)
+      .filter(({ metadata }) => label === undefined || isSelected(metadata.labels ?? {}, label))
+      .map((object) => (metadataOnly ? metadataOf(object) : object));
 
   return {
     onChange: store.onChange,
     events: () => [...events.values()],
     all: store.all,
     discover: async () => ({ served: [...kinds.values()], versions: [...versions.values()], hidden: [] }),
-    get: async (key) => structuredClone(store.get(key)),
+    get: async (key) => frozen(store.get(key)),
     exists: async (key) => store.get(key) !== undefined,
-    list,
+    list: async (kind, options) => select(kind, options).map(frozen),
     async *pages(kind, options) {
-      yield await list(kind, options);
+      const found = select(kind, options);
+      for (let from = 0; from < found.length; from += PAGE) yield found.slice(from, from + PAGE).map(frozen);
     },
     async patch(object, patch) {
       const current = expect(store.get(keyOf(object)), object);
-      return structuredClone(store.replace(current, patched(current, patch)));
+      return frozen(store.replace(current, patched(current, patch)));
     },
     async create(object, { dryRun = false } = {}) {
       const { namespace = "" } = object.metadata;
@@ -76,16 +82,20 @@ export function snapshotCluster(objects: readonly KubeObject[], options: Snapsho
         throw new ClusterError("forbidden", `namespace ${namespace} is being terminated`);
       }
       if (!dryRun) learn(object);
-      return structuredClone(store.create(structuredClone(object), dryRun));
+      return frozen(store.create(structuredClone(object), dryRun));
     },
     async delete(object) {
       store.remove(expect(store.get(keyOf(object)), object));
     },
-    deleted: async (key, resourceVersion) => structuredClone(store.deletedSince(key, revisionOf(resourceVersion) - 1n)),
+    deleted: async (key, resourceVersion) => frozen(store.deletedSince(key, revisionOf(resourceVersion) - 1n)),
     async record(event) {
       events.set(`${keyText(keyOf(event.regarding))} ${event.reason} ${event.state ?? event.note}`, event);
     },
   };
+}
+
+function metadataOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  return { apiVersion, kind, metadata };
 }
 
 function patched(current: KubeObject, patch: MergePatch): KubeObject {

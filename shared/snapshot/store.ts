@@ -1,7 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import { ClusterError } from "../cluster.ts";
 import { FIELD_MANAGER, timestamp } from "../marks.ts";
-import { isTerminating, type KubeObject, keyOf, keyText, type ObjectKey } from "../object.ts";
+import {
+  type GroupKind,
+  groupKindText,
+  isTerminating,
+  type KubeObject,
+  keyOf,
+  keyText,
+  type ObjectKey,
+} from "../object.ts";
 
 /** What a watch on the API server would tell. A deleted object's resourceVersion is that of its deletion. */
 export interface StoreChange {
@@ -12,6 +20,7 @@ export interface StoreChange {
 /** Objects in memory with the API server's rules for uid, resourceVersion, finalizers and deletionTimestamp. */
 export interface Store {
   all(): readonly KubeObject[];
+  of(kind: GroupKind): readonly KubeObject[];
   get(key: ObjectKey): KubeObject | undefined;
   /** Refuses with "already-exists"; `dryRun` checks and stores nothing. */
   create(object: KubeObject, dryRun?: boolean): KubeObject;
@@ -25,10 +34,17 @@ export interface Store {
 
 export function createStore(initial: readonly KubeObject[], now: () => Temporal.Instant): Store {
   const objects = new Map<string, KubeObject>();
+  const byKind = new Map<string, Map<string, KubeObject>>();
   const deletions: KubeObject[] = [];
   const listeners: ((change: StoreChange) => void)[] = [];
   let revision = initial.reduce((highest, { metadata }) => max(highest, revisionOf(metadata.resourceVersion)), 0n);
 
+  const put = (object: KubeObject) => {
+    const key = keyOf(object);
+    const text = keyText(key);
+    objects.set(text, object);
+    byKind.getOrInsertComputed(groupKindText(key), () => new Map()).set(text, object);
+  };
   const stamp = (object: KubeObject): KubeObject => {
     revision += 1n;
     return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
@@ -38,19 +54,22 @@ export function createStore(initial: readonly KubeObject[], now: () => Temporal.
   };
   const forget = (object: KubeObject) => {
     const last = stamp(object);
-    objects.delete(keyText(keyOf(object)));
+    const key = keyOf(object);
+    objects.delete(keyText(key));
+    byKind.get(groupKindText(key))?.delete(keyText(key));
     deletions.push(last);
     tell("delete", last);
   };
 
   for (const object of initial) {
     const { uid = crypto.randomUUID(), resourceVersion } = object.metadata;
-    const whole = { ...object, metadata: { ...object.metadata, uid } };
-    objects.set(keyText(keyOf(object)), resourceVersion === undefined ? stamp(whole) : whole);
+    if (resourceVersion === undefined) revision += 1n;
+    put({ ...object, metadata: { ...object.metadata, uid, resourceVersion: resourceVersion ?? String(revision) } });
   }
 
   return {
     all: () => [...objects.values()],
+    of: (kind) => [...(byKind.get(groupKindText(kind))?.values() ?? [])],
     get: (key) => objects.get(keyText(key)),
     create(object, dryRun = false) {
       const key = keyText(keyOf(object));
@@ -63,7 +82,7 @@ export function createStore(initial: readonly KubeObject[], now: () => Temporal.
       born.metadata.managedFields ??= [{ manager: FIELD_MANAGER, operation: "Update", fieldsV1: { "f:spec": {} } }];
       if (dryRun) return born;
       const created = stamp(born);
-      objects.set(key, created);
+      put(created);
       tell("add", created);
       return created;
     },
@@ -74,7 +93,7 @@ export function createStore(initial: readonly KubeObject[], now: () => Temporal.
         return undefined;
       }
       const stored = stamp(next);
-      objects.set(keyText(keyOf(next)), stored);
+      put(stored);
       tell("update", stored);
       return stored;
     },

@@ -117,11 +117,59 @@ describe("reading", () => {
     expect((await cluster.discover()).served.map(({ kind }) => kind)).toContain("FooMachine");
   });
 
-  it("hands out copies: what a caller does to them changes nothing", async () => {
-    const { cluster, read } = clusterOf(template);
-    (await read()).metadata.labels = { x: "y" };
-    for (const listed of await cluster.list(key)) listed.metadata.labels = { x: "y" };
-    expect((await read()).metadata.labels).toBeUndefined();
+  it("hands out what cannot be changed, however deep", async () => {
+    const { cluster, read } = clusterOf(labelled(template, { a: "1" }));
+    const pages = await Array.fromAsync(cluster.pages(key));
+    for (const one of [await read(), ...(await cluster.list(key)), ...pages.flat()]) {
+      expect(() => Object.assign(one, { kind: "Other" })).toThrow(TypeError);
+      expect(() => Object.assign(one.metadata, { labels: {} })).toThrow(TypeError);
+      expect(() => Object.assign(one.metadata.labels ?? {}, { a: "2" })).toThrow(TypeError);
+      expect(() => Object.assign(one.spec ?? {}, { x: 1 })).toThrow(TypeError);
+    }
+  });
+
+  it("does not touch what it was given", async () => {
+    const given = structuredClone(template);
+    const { cluster, read } = clusterOf(given);
+    const before = await read();
+    given.metadata.labels = { x: "y" };
+    given.kind = "Other";
+    expect(await read()).toEqual(before);
+    expect(await cluster.list(key)).toEqual([before]);
+  });
+
+  it("lists metadata alone where that is asked for, as the API server does", async () => {
+    const { cluster, read } = clusterOf(template, retired(metal3MachineTemplate("old")));
+    const { apiVersion, kind, metadata } = await read();
+    const options = { metadataOnly: true, namespace: HOME };
+    const [first, second] = await cluster.list(key, options);
+    expect(first).toEqual({ apiVersion, kind, metadata });
+    expect(second?.metadata.labels).toEqual({ [RETIRED_LABEL]: expect.any(String) });
+    expect((await Array.fromAsync(cluster.pages(key, options))).flat()).toEqual([first, second]);
+  });
+
+  it.each([
+    ["nothing", 0, []],
+    ["less than a page", 3, [3]],
+    ["exactly one page", 500, [500]],
+    ["one more", 501, [500, 1]],
+    ["some", 1100, [500, 500, 100]],
+  ])("pages of %s -> $2", async (_, count, sizes) => {
+    const { cluster } = clusterOf(...Array.from({ length: count }, (_, n) => metal3MachineTemplate(`t-${n}`)));
+    const pages = await Array.fromAsync(cluster.pages(key));
+    expect(pages.map(({ length }) => length)).toEqual(sizes);
+    expect(pages.flat()).toEqual(await cluster.list(key));
+  });
+
+  it("pages tell one state, whatever happens between them", async () => {
+    const { cluster, read } = clusterOf(...Array.from({ length: 501 }, (_, n) => metal3MachineTemplate(`t-${n}`)));
+    const before = await cluster.list(key);
+    const seen: KubeObject[] = [];
+    for await (const page of cluster.pages(key)) {
+      seen.push(...page);
+      if (seen.length === 500) await cluster.delete(await read({ ...key, name: "t-500" }));
+    }
+    expect(seen).toEqual(before);
   });
 
   it("gives every object a uid and a resourceVersion, and leaves those that have one", async () => {
@@ -400,10 +448,10 @@ describe("the memory of deletions", () => {
     expect((await cluster.deleted(key, second))?.metadata.labels).toEqual({ second: "life" });
   });
 
-  it("hands out copies", async () => {
+  it("hands out what cannot be changed", async () => {
     const { cluster, at } = await deletedOnce();
     const body = await cluster.deleted(key, at);
-    if (body !== undefined) body.metadata.labels = {};
+    expect(() => Object.assign(body?.metadata ?? {}, { labels: {} })).toThrow(TypeError);
     expect((await cluster.deleted(key, at))?.metadata.labels).toEqual({ last: "state" });
   });
 });

@@ -19,6 +19,8 @@ async function refusalOf(files: Files): Promise<string> {
 }
 
 const yaml = (name: string, kind = "ConfigMap") => `apiVersion: v1\nkind: ${kind}\nmetadata: {name: ${name}}\n`;
+const jsonLines = (...names: readonly string[]) =>
+  names.map((name) => JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name } })).join("\n");
 const A = "/ConfigMap//a";
 const B = "/ConfigMap//b";
 
@@ -48,6 +50,34 @@ describe("what can be read", () => {
       { "a.json": JSON.stringify(object("ConfigMap.v1", "a"), null, "\t") },
       ["/ConfigMap/sylva/a"],
     ],
+    ["JSON lines", { "a.json": jsonLines("a", "b") }, [A, B]],
+    [
+      "JSON lines with blank ones, ended by CR LF",
+      { "a.json": `\r\n${jsonLines("a")}\r\n\r\n${jsonLines("b")}\r\n` },
+      [A, B],
+    ],
+    ["JSON values one right after another", { "a.json": jsonLines("a") + jsonLines("b") }, [A, B]],
+    [
+      "JSON values, indented, one after another",
+      { "a.json": ["a", "b"].map((name) => JSON.stringify(JSON.parse(jsonLines(name)), null, 2)).join("\n") },
+      [A, B],
+    ],
+    [
+      "JSON lines of Lists",
+      { "a.json": [["a"], ["b"]].map(([name = ""]) => `{"kind": "List", "items": [${jsonLines(name)}]}`).join("\n") },
+      [A, B],
+    ],
+    [
+      "JSON lines whose texts hold brackets, quotes and backslashes",
+      { "a.json": `${jsonLines("a").replace("}}", '}, "x": "}{\\"]\\\\"}')}\n${jsonLines("b")}` },
+      [A, B],
+    ],
+    ["JSON with a byte order mark", { "a.json": `\uFEFF${jsonLines("a")}` }, [A]],
+    ["JSON with comments", { "a.json": `# mine\n${jsonLines("a")} # too\n` }, [A]],
+    ["JSON documents between ---", { "a.json": `${jsonLines("a")}\n---\n${jsonLines("b")}\n` }, [A, B]],
+    ["YAML in a .json file", { "a.json": yaml("a") }, [A]],
+    ["null in a .json file", { "a.json": "null" }, []],
+    ["an empty .json file", { "a.json": "" }, []],
     ["an anchor", { "a.yaml": `${yaml("a")}x: &x {y: 1}\nz: *x\n` }, [A]],
     ["an unknown tag", { "a.yaml": `${yaml("a")}x: !custom {y: 1}\n` }, [A]],
     ["nested folders, by path", { "b/c/b.yaml": yaml("b"), "a/a.yaml": yaml("a") }, [A, B]],
@@ -157,10 +187,19 @@ describe("what cannot -> file, document and reason", () => {
     ["broken YAML", { "a.yaml": "kind: [" }, `${place}: Flow sequence`],
     ["broken JSON", { "a.json": '{"kind":' }, "a.json, document 1: "],
     [
-      "several JSON values without a separator",
+      "JSON lines of which one is no object",
       { "a.json": `${JSON.stringify(object("A.v1", "a"))}\n{}` },
-      "a.json, document 1: ",
+      "a.json, document 2: is no Kubernetes object",
     ],
+    [
+      "JSON lines of which one is broken",
+      { "a.json": `${jsonLines("a", "b")}\n{"kind": \n` },
+      "a.json, document 3: Unexpected end",
+    ],
+    ["JSON lines that end in text", { "a.json": `${jsonLines("a", "b")}\nhello\n` }, "a.json, document 3: Unexpected"],
+    ["JSON lines that close too much", { "a.json": `${jsonLines("a", "b")}\n}` }, "a.json, document 3: Unexpected"],
+    ["JSON lines in a .yaml file", { "a.yaml": jsonLines("a", "b") }, `${place}: Unexpected`],
+    ["JSON whose text never ends", { "a.json": `${jsonLines("a")}\n{"kind": "` }, "a.json, document 1: "],
     ["a tab as indentation", { "a.yaml": "metadata:\n\tname: a\n" }, `${place}: Tabs are not allowed`],
     ["a key that stands twice", { "a.yaml": `${yaml("a")}kind: Other\n` }, `${place}: Map keys must be unique`],
     ["the second document", { "a.yaml": `${yaml("a")}---\nkind: {` }, "a.yaml, document 2: "],
