@@ -1,5 +1,5 @@
-import { gatherUrlFacts, listCarriers } from "../functions/rewrite-urls/look.ts";
-import { decideUndoAll, undo } from "../functions/rewrite-urls/undo.ts";
+import { carriersThat, gatherUrlFacts } from "../functions/rewrite-urls/look.ts";
+import { decideUndoAll, undo, wasRewritten } from "../functions/rewrite-urls/undo.ts";
 import { connect } from "../shared/connect.ts";
 import { createLog } from "../shared/log.ts";
 import { keyText } from "../shared/object.ts";
@@ -12,9 +12,10 @@ await runProgram(async () => {
   const settings = readSettings(process.env);
   const log = createLog("warn", "undo");
   const context = { cluster: await connect(settings), settings, log, now: () => Temporal.Now.instant() };
-  const facts = await gatherUrlFacts(context.cluster);
+  const { visit, complete } = carriersThat(wasRewritten);
+  const facts = await gatherUrlFacts(context.cluster, { visit });
   const tally = createTally(log);
-  const objects = await listCarriers(context.cluster, facts, tally);
+  const objects = await complete(context.cluster, tally);
   for (const { object, decision } of decideUndoAll(objects, facts.graph)) {
     if (decision.verdict === "wait") {
       process.stdout.write(`waits, its Cluster is paused: ${keyText(object)}\n`);

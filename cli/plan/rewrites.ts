@@ -1,19 +1,24 @@
 import { checkAll } from "../../functions/rewrite-urls/carry-out.ts";
 import { createCheck } from "../../functions/rewrite-urls/check.ts";
-import { decideAll } from "../../functions/rewrite-urls/decide.ts";
+import { decideAll, type UrlFacts } from "../../functions/rewrite-urls/decide.ts";
 import type { UrlChange } from "../../functions/rewrite-urls/findings.ts";
-import { listCarriers } from "../../functions/rewrite-urls/look.ts";
+import type { Carriers } from "../../functions/rewrite-urls/look.ts";
 import type { Rules } from "../../functions/rewrite-urls/rules.ts";
 import { decideUndoAll } from "../../functions/rewrite-urls/undo.ts";
 import { redact } from "../../functions/rewrite-urls/url.ts";
 import type { Cluster } from "../../shared/cluster.ts";
-import type { Facts } from "../../shared/facts.ts";
 import { createLog } from "../../shared/log.ts";
 import { type KubeObject, keyOf, keyText } from "../../shared/object.ts";
 import { createTally } from "../../shared/tally.ts";
 import type { Planned } from "./decisions.ts";
 
 type Rewriting = Extract<Planned, { concern: "rewrite-urls" }>;
+
+/** A look that was made, and those objects of it that rewriting or undoing is about. */
+interface Looked {
+  readonly facts: UrlFacts;
+  readonly carriers: Carriers;
+}
 
 /**
  * What rewrite-urls would do. Throws an AggregateError where a kind that holds URLs cannot be listed.
@@ -22,11 +27,11 @@ type Rewriting = Extract<Planned, { concern: "rewrite-urls" }>;
  */
 export async function planRewrites(
   cluster: Cluster,
-  facts: Facts,
+  { facts, carriers }: Looked,
   rules: Rules,
   { now, check }: { readonly now: Temporal.Instant; readonly check: boolean },
 ): Promise<readonly Rewriting[]> {
-  const objects = await carriers(cluster, facts);
+  const objects = await allOf(carriers, cluster);
   const decided = decideAll(objects, facts, rules, now);
   const byKey = new Map(objects.map((object) => [keyText(keyOf(object)), object]));
   const terms = { facts, rules, check: createCheck() };
@@ -43,14 +48,14 @@ export async function planRewrites(
 }
 
 /** What undoing every rewrite would do. Throws as `planRewrites` does. */
-export async function planUndo(cluster: Cluster, facts: Facts): Promise<readonly Rewriting[]> {
-  const objects = await carriers(cluster, facts);
+export async function planUndo(cluster: Cluster, { facts, carriers }: Looked): Promise<readonly Rewriting[]> {
+  const objects = await allOf(carriers, cluster);
   return decideUndoAll(objects, facts.graph).map(({ object, decision }) => planned(object, decision));
 }
 
-async function carriers(cluster: Cluster, facts: Facts): Promise<readonly KubeObject[]> {
+async function allOf(carriers: Carriers, cluster: Cluster): Promise<readonly KubeObject[]> {
   const tally = createTally(createLog("silent", "plan"));
-  const objects = await listCarriers(cluster, facts, tally);
+  const objects = await carriers.complete(cluster, tally);
   tally.outcome();
   return objects;
 }

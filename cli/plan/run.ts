@@ -1,7 +1,9 @@
-import { BARE_METAL_HOST } from "../../functions/rewrite-urls/hosts.ts";
+import { isOfInterest } from "../../functions/rewrite-urls/events.ts";
+import { carriersThat, gatherUrlFacts } from "../../functions/rewrite-urls/look.ts";
 import { readRules } from "../../functions/rewrite-urls/rules-file.ts";
+import { wasRewritten } from "../../functions/rewrite-urls/undo.ts";
 import { connect } from "../../shared/connect.ts";
-import { type Facts, gatherFacts } from "../../shared/facts.ts";
+import type { Facts } from "../../shared/facts.ts";
 import { isLookedAt } from "../../shared/in-namespaces.ts";
 import type { GroupKind } from "../../shared/object.ts";
 import { FOREIGN_TARGETS } from "../../shared/references.ts";
@@ -32,17 +34,20 @@ export async function plan(
   const { settings, now, json } = options;
   const rules = settings.rewriteRules === undefined ? undefined : await readRules(settings.rewriteRules);
   const cluster = await connect({ ...settings, dryRun: true });
+  const carriers = carriersThat((object) => {
+    return options.undo ? wasRewritten(object) : rules !== undefined && isOfInterest(object, rules);
+  });
   const facts = seenOf(
-    await gatherFacts(cluster, { all: true, also: FOREIGN_TARGETS, whole: [BARE_METAL_HOST] }),
+    await gatherUrlFacts(cluster, { all: true, also: FOREIGN_TARGETS, visit: carriers.visit }),
     settings,
   );
   const { served } = await cluster.discover();
   const definitions = await cluster.list(DEFINITIONS, { metadataOnly: true });
   const terms = { now, collectGrace: settings.collectGrace, renewAfter: settings.renewAfter };
   const rewrites = options.undo
-    ? await planUndo(cluster, facts)
+    ? await planUndo(cluster, { facts, carriers })
     : rules
-      ? await planRewrites(cluster, facts, rules, options)
+      ? await planRewrites(cluster, { facts, carriers }, rules, options)
       : [];
   const adoptions = await planAdoptions(cluster, now, settings);
   const owners = await askOwners(cluster, facts);
@@ -54,7 +59,7 @@ export async function plan(
 }
 
 /** What stands in a namespace that is not looked at is not missing. */
-function seenOf(facts: Facts, settings: Settings): Facts {
+function seenOf<Seen extends Facts>(facts: Seen, settings: Settings): Seen {
   const missing = () => facts.graph.missing().filter(({ target }) => isLookedAt(target.namespace, settings));
   return { ...facts, graph: { ...facts.graph, missing } };
 }

@@ -1,5 +1,5 @@
 import { BOOTSTRAP, CONTROL_PLANE, INFRASTRUCTURE, isTemplateKind } from "../../shared/kinds.ts";
-import type { GroupKind } from "../../shared/object.ts";
+import { type GroupKind, groupKindText } from "../../shared/object.ts";
 import type { FoundString } from "./strings.ts";
 
 /**
@@ -59,9 +59,11 @@ export function isControlPlane(kind: GroupKind): boolean {
   return kind.group === CONTROL_PLANE && !isTemplateKind(kind);
 }
 
+const BY_KIND: ReadonlyMap<string, readonly Carrier[]> = Map.groupBy(CARRIERS, ({ kind }) => groupKindText(kind));
+
 /** The rows of a kind; none where its spec may not change in place (the CAPI contract asks that of templates). */
 export function carriersOf(kind: GroupKind): readonly Carrier[] {
-  return CARRIERS.filter((row) => isSame(row.kind, kind));
+  return BY_KIND.get(groupKindText(kind)) ?? [];
 }
 
 /** Whether a row means every string below its path. */
@@ -71,10 +73,17 @@ export function isOpen({ path }: Carrier): boolean {
 
 /** Whether a string stands at the place of a row. */
 export function isAt({ steps }: FoundString, row: Carrier): boolean {
-  const pattern = row.path.split(".").flatMap((step) => (step.endsWith("[]") ? [step.slice(0, -2), "[]"] : [step]));
-  const fixed = isOpen(row) ? pattern.slice(0, -1) : pattern;
+  const fixed = STEPS.get(row) ?? stepsOf(row);
   if (isOpen(row) ? steps.length <= fixed.length : steps.length !== fixed.length) return false;
   return fixed.every((step, index) => (step === "[]" ? typeof steps[index] === "number" : step === steps[index]));
+}
+
+const STEPS: ReadonlyMap<Carrier, readonly string[]> = new Map(CARRIERS.map((row) => [row, stepsOf(row)]));
+
+/** The steps of a row that are the same for all its places. */
+function stepsOf(row: Carrier): readonly string[] {
+  const pattern = row.path.split(".").flatMap((step) => (step.endsWith("[]") ? [step.slice(0, -2), "[]"] : [step]));
+  return isOpen(row) ? pattern.slice(0, -1) : pattern;
 }
 
 function isSame(a: GroupKind, b: GroupKind): boolean {

@@ -1,12 +1,11 @@
 import { failedWith } from "../../shared/cluster.ts";
 import type { Act, Context } from "../../shared/context.ts";
-import type { Facts } from "../../shared/facts.ts";
 import { isTemplateKind } from "../../shared/kinds.ts";
 import { type KubeObject, keyOf } from "../../shared/object.ts";
 import { tell } from "../../shared/tell.ts";
 import type { Check, Checked } from "./check.ts";
 import { isSettled, type Standing, standingOf } from "./contest.ts";
-import { decide } from "./decide.ts";
+import { decide, type UrlFacts } from "./decide.ts";
 import { checkSentence, contestSentence, rejectionSentence, rewriteSentence } from "./explain.ts";
 import { findIn, type UrlChange } from "./findings.ts";
 import { REWRITE_CONTESTED, REWRITTEN_FROM, recordOf, rewrittenFrom } from "./record.ts";
@@ -15,7 +14,7 @@ import { writeUrls } from "./write.ts";
 
 /** What all objects of one event or sweep are settled with. */
 export interface Terms {
-  readonly facts: Facts;
+  readonly facts: UrlFacts;
   readonly rules: Rules;
   /** Asks each URL once. */
   readonly check: Check;

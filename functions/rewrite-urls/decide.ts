@@ -8,8 +8,13 @@ import { ANY_KIND } from "../../shared/references.ts";
 import { canCarry, carriersOf, isControlPlane, METAL3_MACHINE } from "./carriers.ts";
 import { standingOf } from "./contest.ts";
 import { type Findings, findIn, type UrlChange } from "./findings.ts";
-import { BARE_METAL_HOST, imageIsStillOpen } from "./hosts.ts";
+import { BARE_METAL_HOST, type Hosts, imageIsStillOpen } from "./hosts.ts";
 import { matchUrl, type Rules, rulesIn } from "./rules.ts";
+
+/** What decides about URLs: the facts about templates, and the hosts of the same look. */
+export interface UrlFacts extends Facts {
+  readonly hosts: Hosts;
+}
 
 /** Why a URL that a rule takes stays as it is. */
 export type Refusal =
@@ -43,13 +48,11 @@ export interface Decided {
 
 /**
  * Decides about every one of `objects`, without those that are left alone; an object can have a rewrite and, for other
- * places in it, a refusal because `inside-text`.
- *
- * `facts` must hold the BareMetalHosts (`gatherFacts(cluster, { whole: [BARE_METAL_HOST] })`); `objects` must be whole.
+ * places in it, a refusal because `inside-text`. `objects` must be whole.
  */
 export function decideAll(
   objects: readonly KubeObject[],
-  facts: Facts,
+  facts: UrlFacts,
   rules: Rules,
   now: Temporal.Instant,
 ): readonly Decided[] {
@@ -61,7 +64,7 @@ export function decideAll(
 }
 
 /** Decides about the whole URLs of one object. `object` may be newer than the facts. */
-export function decide(object: KubeObject, facts: Facts, rules: Rules, now: Temporal.Instant): Decision {
+export function decide(object: KubeObject, facts: UrlFacts, rules: Rules, now: Temporal.Instant): Decision {
   const key = keyOf(object);
   const found = findIn(object, rules);
   const never = decideNever(object, found, facts.graph);
@@ -72,7 +75,7 @@ export function decide(object: KubeObject, facts: Facts, rules: Rules, now: Temp
   const { clusters, paused } = clusterState(object, facts.graph);
   const unread = facts.unread.find((kind) => bearsOn(kind, key, clusters.length > 0));
   if (unread !== undefined) return refuse("unreadable-kind", `${unread.kind}: ${unread.reason}`);
-  if (isMetal3Machine(key) && (isTerminating(object) || !imageIsStillOpen(object, facts.graph))) {
+  if (isMetal3Machine(key) && (isTerminating(object) || !imageIsStillOpen(object, facts.hosts))) {
     return { verdict: "leave", because: "image-settled" };
   }
   const here = rulesIn(key.namespace, rules);

@@ -1,10 +1,11 @@
 import type { Change } from "../../shared/change.ts";
 import { isTemplateKind } from "../../shared/kinds.ts";
 import { annotation } from "../../shared/marks.ts";
-import { keyOf } from "../../shared/object.ts";
+import { type KubeObject, keyOf } from "../../shared/object.ts";
 import { METAL3_MACHINE } from "./carriers.ts";
 import { findIn } from "./findings.ts";
 import { HOST } from "./hosts.ts";
+import { contestOf } from "./record.ts";
 import type { Rules } from "./rules.ts";
 import { owesFields } from "./write.ts";
 
@@ -23,6 +24,15 @@ export function isWorthALook(change: Change, rules: Rules): boolean {
     action === "add" &&
     annotation(object, HOST) === undefined;
   if (!isTemplateKind(key) && !isNewMachine) return false;
+  return isConcerned(object, rules);
+}
+
+/** Whether a sweep has anything to do with an object: what an event would look at, and one that was contested. */
+export function isOfInterest(object: KubeObject, rules: Rules): boolean {
+  return isConcerned(object, rules) || contestOf(object) !== undefined;
+}
+
+function isConcerned(object: KubeObject, rules: Rules): boolean {
   const { changes, mentions } = findIn(object, rules);
   return changes.length > 0 || mentions.length > 0 || owesFields(object);
 }

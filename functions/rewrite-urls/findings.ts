@@ -20,14 +20,29 @@ export interface Findings {
   readonly mentions: readonly string[];
 }
 
+const NOTHING: Findings = { changes: [], mentions: [] };
+
+/** A look asks about the same object several times; where nothing was found there is nothing to keep. */
+const known = new WeakMap<Rules, WeakMap<KubeObject, Findings>>();
+
 /**
  * Looks through an object's spec with the rules of its namespace. In a kind without carriers nothing changes, and any
  * URL or host name of a rule is a mention.
  */
 export function findIn(object: KubeObject, rules: Rules): Findings {
+  const before = known.get(rules)?.get(object);
+  if (before !== undefined) return before;
+  const found = lookThrough(object, rules);
+  if (found.changes.length === 0 && found.mentions.length === 0) return NOTHING;
+  const objects = known.get(rules) ?? new WeakMap();
+  known.set(rules, objects.set(object, found));
+  return found;
+}
+
+function lookThrough(object: KubeObject, rules: Rules): Findings {
   const key = keyOf(object);
   const here = rulesIn(key.namespace, rules);
-  if (here.length === 0) return { changes: [], mentions: [] };
+  if (here.length === 0) return NOTHING;
   const carriers = carriersOf(key);
   const changes: UrlChange[] = [];
   const found: string[] = [];

@@ -1,4 +1,3 @@
-import type { Graph } from "../../shared/graph.ts";
 import { annotation } from "../../shared/marks.ts";
 import { type GroupKind, type KubeObject, keyOf } from "../../shared/object.ts";
 import { isRecord, stringAt, valuesAt } from "../../shared/path.ts";
@@ -11,32 +10,59 @@ export const HOST = "metal3.io/BareMetalHost";
 /** On a host that was moved: its status, until the controller there has put it back (baremetal-operator). */
 const SAVED_STATUS = "baremetalhost.metal3.io/status";
 
-/**
- * Whether a Metal3Machine's image still matters: Metal3 copies it to a host that has neither image nor custom deploy,
- * and never again. True for a machine without a host, and for one whose hosts all lack an image in spec and status;
- * false where its annotation names a host that `graph` does not hold. `graph` must hold the BareMetalHosts.
- */
-export function imageIsStillOpen(machine: KubeObject, graph: Graph): boolean {
-  const hosts = graph.objects.filter((object) => isHost(object) && isHostOf(object, machine));
-  const claimed = annotation(machine, HOST);
-  const isKnown = !claimed || hosts.some((host) => hostName(host) === nameIn(claimed, machine));
-  return isKnown && !hosts.some(hasImage);
+/** What decides about a Metal3Machine's image, of one host. Hosts and machines are named "namespace/name" here. */
+export interface Host {
+  readonly name: string;
+  /** The Metal3Machine that it names as its consumer. */
+  readonly consumer: string | undefined;
+  /** Whether it has an image or a custom deploy, in spec or status. */
+  readonly hasImage: boolean;
 }
 
-function isHost(object: KubeObject): boolean {
+/** The hosts of one look, to be found without looking at each. */
+export interface Hosts {
+  named(name: string): Host | undefined;
+  consumedBy(machine: string): readonly Host[];
+}
+
+export function isHost(object: KubeObject): boolean {
   const { group, kind } = keyOf(object);
   return group === BARE_METAL_HOST.group && kind === BARE_METAL_HOST.kind;
 }
 
-function isHostOf(host: KubeObject, machine: KubeObject): boolean {
+/** Reads a BareMetalHost, which must be whole. */
+export function hostFrom(object: KubeObject): Host {
+  return { name: nameOf(object), consumer: consumerOf(object), hasImage: hasImage(object) };
+}
+
+/** Of several hosts with one name the last counts. */
+export function indexHosts(hosts: Iterable<Host>): Hosts {
+  const byName = new Map([...hosts].map((host) => [host.name, host]));
+  const byConsumer = Map.groupBy(byName.values(), ({ consumer }) => consumer);
+  return {
+    named: (name) => byName.get(name),
+    consumedBy: (machine) => byConsumer.get(machine) ?? [],
+  };
+}
+
+/**
+ * Whether a Metal3Machine's image still matters: Metal3 copies it to a host that has neither image nor custom deploy,
+ * and never again. True for a machine without a host, and for one whose hosts all lack an image in spec and status;
+ * false where its annotation names a host that is not among `hosts`.
+ */
+export function imageIsStillOpen(machine: KubeObject, hosts: Hosts): boolean {
   const claimed = annotation(machine, HOST);
-  if (claimed && hostName(host) === nameIn(claimed, machine)) return true;
-  const key = keyOf(machine);
-  return (
-    stringAt(host, "spec.consumerRef.kind") === METAL3_MACHINE.kind &&
-    stringAt(host, "spec.consumerRef.name") === key.name &&
-    (stringAt(host, "spec.consumerRef.namespace") || keyOf(host).namespace) === key.namespace
-  );
+  if (claimed) {
+    const host = hosts.named(claimed.includes("/") ? claimed : `${keyOf(machine).namespace}/${claimed}`);
+    if (host === undefined || host.hasImage) return false;
+  }
+  return !hosts.consumedBy(nameOf(machine)).some(({ hasImage }) => hasImage);
+}
+
+function consumerOf(host: KubeObject): string | undefined {
+  const name = stringAt(host, "spec.consumerRef.name");
+  if (!name || stringAt(host, "spec.consumerRef.kind") !== METAL3_MACHINE.kind) return undefined;
+  return `${stringAt(host, "spec.consumerRef.namespace") || keyOf(host).namespace}/${name}`;
 }
 
 function hasImage(host: KubeObject): boolean {
@@ -50,13 +76,9 @@ function hasImage(host: KubeObject): boolean {
   ].some(({ value }) => isRecord(value) && Object.values(value).some(Boolean));
 }
 
-function hostName(host: KubeObject): string {
-  const { namespace, name } = keyOf(host);
+function nameOf(object: KubeObject): string {
+  const { namespace, name } = keyOf(object);
   return `${namespace}/${name}`;
-}
-
-function nameIn(claimed: string, machine: KubeObject): string {
-  return claimed.includes("/") ? claimed : `${keyOf(machine).namespace}/${claimed}`;
 }
 
 function parsed(text: string | undefined): unknown {

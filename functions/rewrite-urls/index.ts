@@ -1,13 +1,17 @@
 import type { Change } from "../../shared/change.ts";
+import type { Cluster } from "../../shared/cluster.ts";
 import { type Context, type Handle, NOTHING, type Outcome } from "../../shared/context.ts";
+import { inNamespaces } from "../../shared/in-namespaces.ts";
 import type { Log } from "../../shared/log.ts";
-import { type KubeObject, keyOf } from "../../shared/object.ts";
+import { keyOf } from "../../shared/object.ts";
 import type { Settings } from "../../shared/settings.ts";
 import { createTally } from "../../shared/tally.ts";
 import { mayJustBeUnpaused } from "../../shared/unpaused.ts";
+import { afterUnpausing } from "./after-unpausing.ts";
+import { canCarry } from "./carriers.ts";
 import { createCheck } from "./check.ts";
-import { isWorthALook } from "./events.ts";
-import { gatherUrlFacts, listCarriers } from "./look.ts";
+import { isOfInterest, isWorthALook } from "./events.ts";
+import { carriersThat, gatherUrlFacts } from "./look.ts";
 import type { Rules } from "./rules.ts";
 import { type RulesSource, rulesFile } from "./rules-source.ts";
 import { settle } from "./settle.ts";
@@ -27,23 +31,26 @@ export const handle: Handle = async (context, change) =>
 export async function handleWith(context: Context, change: Change, source: RulesSource): Promise<Outcome> {
   if (change.type === "own-reply") return NOTHING;
   const rules = await source(context.log);
-  if (change.type === "sweep") return lookAtAll(context, rules, () => true);
-  const { object } = change;
+  if (change.type === "sweep") return lookAtAll(context, context.cluster, rules);
+  const key = keyOf(change.object);
+  const home = () => inNamespaces(context.cluster, { ...context.settings, namespaces: [key.namespace] });
   if (mayJustBeUnpaused(change, context.now())) {
-    return lookAtAll(context, rules, (one) => keyOf(one).namespace === keyOf(object).namespace);
+    return afterUnpausing(context, key, rules, () => lookAtAll(context, home(), rules));
   }
   if (!isWorthALook(change, rules)) return NOTHING;
-  const live = await context.cluster.get(keyOf(object));
+  const live = await context.cluster.get(key);
   if (live === undefined) return NOTHING;
-  const facts = await gatherUrlFacts(context.cluster);
+  const facts = await gatherUrlFacts(home());
   return settle(context, [live], { facts, rules, check: createCheck() }, createTally(context.log));
 }
 
-async function lookAtAll(context: Context, rules: Rules, isMeant: (object: KubeObject) => boolean): Promise<Outcome> {
+/** @param seen the cluster as far as it is looked at; objects and what decides about them share a namespace, with Metal3 and CAPI alike */
+async function lookAtAll(context: Context, seen: Cluster, rules: Rules): Promise<Outcome> {
   const tally = createTally(context.log);
-  const facts = await gatherUrlFacts(context.cluster);
-  const objects = (await listCarriers(context.cluster, facts, tally)).filter(isMeant);
-  tally.count("objects", objects.length);
+  const { visit, complete } = carriersThat((object) => isOfInterest(object, rules));
+  const facts = await gatherUrlFacts(seen, { visit });
+  const objects = await complete(seen, tally);
+  tally.count("objects", facts.graph.objects.filter((object) => canCarry(keyOf(object))).length);
   return settle(context, objects, { facts, rules, check: createCheck() }, tally);
 }
 

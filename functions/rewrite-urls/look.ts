@@ -1,24 +1,70 @@
-import type { Cluster } from "../../shared/cluster.ts";
-import { type Facts, gatherFacts } from "../../shared/facts.ts";
-import type { KubeObject } from "../../shared/object.ts";
-import { keyOf } from "../../shared/object.ts";
+import { type Cluster, failedWith } from "../../shared/cluster.ts";
+import { gatherFacts, type Looking } from "../../shared/facts.ts";
+import { type GroupKind, type KubeObject, keyOf, keyText } from "../../shared/object.ts";
 import { metadataSuffices } from "../../shared/references.ts";
 import type { Tally } from "../../shared/tally.ts";
 import { canCarry } from "./carriers.ts";
-import { BARE_METAL_HOST } from "./hosts.ts";
+import type { UrlFacts } from "./decide.ts";
+import { BARE_METAL_HOST, type Host, hostFrom, indexHosts, isHost } from "./hosts.ts";
 
-/** The facts that decide about URLs: those about templates, and the hosts. */
-export function gatherUrlFacts(cluster: Cluster): Promise<Facts> {
-  return gatherFacts(cluster, { whole: [BARE_METAL_HOST] });
+/** How often a list whose pages expired in between is begun anew. */
+const RESTARTS = 3;
+
+/** The facts that decide about URLs: those about templates, and the hosts. Throws as `gatherFacts` does. */
+export async function gatherUrlFacts(
+  cluster: Cluster,
+  { whole = [], visit, ...looking }: Looking = {},
+): Promise<UrlFacts> {
+  const hosts: Host[] = [];
+  const facts = await gatherFacts(cluster, {
+    ...looking,
+    whole: [...whole, BARE_METAL_HOST],
+    visit(object) {
+      if (isHost(object)) hosts.push(hostFrom(object));
+      visit?.(object);
+    },
+  });
+  return { ...facts, hosts: indexHosts(hosts) };
 }
 
-/** Every object that can hold a URL, whole. A kind that cannot be listed is one failure in `tally`. */
-export async function listCarriers(cluster: Cluster, { graph }: Facts, tally: Tally): Promise<readonly KubeObject[]> {
-  const objects = graph.objects.filter((object) => canCarry(keyOf(object)) && !metadataSuffices(keyOf(object)));
-  const { served } = await cluster.discover();
-  // The facts hold only the metadata of these.
-  for (const kind of served.filter((one) => canCarry(one) && metadataSuffices(one))) {
-    objects.push(...((await tally.try(`${kind.kind}.${kind.group}`, () => cluster.list(kind))) ?? []));
+/** Of the objects that can hold a URL those that are meant, gathered whole while the facts are. */
+export interface Carriers {
+  /** For `gatherUrlFacts`. */
+  readonly visit: (object: KubeObject) => void;
+  /** All of them, once the facts are there. A kind that cannot be listed is one failure in `tally`. */
+  complete(cluster: Cluster, tally: Tally): Promise<readonly KubeObject[]>;
+}
+
+/** However many objects there are, none is held longer than it is looked at, but those that are meant. */
+export function carriersThat(isMeant: (object: KubeObject) => boolean): Carriers {
+  const kept = new Map<string, KubeObject>();
+  const keep = (object: KubeObject) => {
+    // The same object is shown again where a list had to be begun anew.
+    if (isMeant(object)) kept.set(keyText(keyOf(object)), object);
+    else if (kept.size > 0) kept.delete(keyText(keyOf(object)));
+  };
+  return {
+    visit(object) {
+      if (canCarry(keyOf(object)) && !metadataSuffices(keyOf(object))) keep(object);
+    },
+    async complete(cluster, tally) {
+      const { served } = await cluster.discover();
+      // The facts read only the metadata of these.
+      for (const kind of served.filter((one) => canCarry(one) && metadataSuffices(one))) {
+        await tally.try(`${kind.kind}.${kind.group}`, () => showWhole(cluster, kind, keep));
+      }
+      return [...kept.values()];
+    },
+  };
+}
+
+async function showWhole(cluster: Cluster, kind: GroupKind, show: (object: KubeObject) => void): Promise<void> {
+  for (let restarts = 0; ; restarts += 1) {
+    try {
+      for await (const page of cluster.pages(kind)) page.forEach(show);
+      return;
+    } catch (error) {
+      if (restarts === RESTARTS || !failedWith(error, "expired")) throw error;
+    }
   }
-  return objects;
 }

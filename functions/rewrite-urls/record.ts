@@ -11,6 +11,7 @@ export const REWRITE_CONTESTED = "capi-caretaker.io/rewrite-contested";
 
 export const OUR_ANNOTATIONS = [REWRITTEN_FROM, REWRITE_RECORD, REWRITE_CONTESTED] as const;
 
+const Originals = z.record(z.string(), z.string());
 const Fields = z.record(z.string(), z.unknown());
 
 /** A manager that owned fields which we wrote, and those fields in the notation of managedFields. */
@@ -46,7 +47,7 @@ export type Contest = z.infer<typeof Contest>;
 
 /** Path → the URL that stood there before us; empty where nothing can be read. */
 export function rewrittenFrom(object: KubeObject): Readonly<Record<string, string>> {
-  return read(object, REWRITTEN_FROM, z.record(z.string(), z.string())) ?? {};
+  return read(object, REWRITTEN_FROM, Originals) ?? {};
 }
 
 /** What we wrote, undefined where nothing can be read. */

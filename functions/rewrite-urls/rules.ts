@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isBelow, isSamePrefix, redact, replacePrefix, type UrlPrefix } from "./url.ts";
+import { isBelow, isSamePrefix, readUrl, redact, replacePrefix, type UrlPrefix } from "./url.ts";
 
 /** Whether the new URL is asked before it is written; `warn` writes where nothing answers at all, `none` never asks. */
 export const CHECKS = ["head", "warn", "none"] as const;
@@ -42,8 +42,10 @@ export function rulesIn(namespace: string, { all }: Rules): readonly Rule[] {
 
 /** What the rules make of a value: the rule with the longest `from` wins. Undefined where none takes it. */
 export function matchUrl(value: string, rules: readonly Rule[]): Match | undefined {
+  const url = readUrl(value);
+  if (url === undefined) return undefined;
   const matches = rules.flatMap((rule) => {
-    const to = replacePrefix(value, rule.from, rule.to);
+    const to = replacePrefix(url, rule.from, rule.to);
     return to === undefined ? [] : [{ rule, to }];
   });
   return matches.reduce<Match | undefined>(

@@ -14,12 +14,16 @@ const PLAIN_FIELD = /^[A-Za-z_][\w-]*$/;
 
 /** Every string below `root.<field>`, in the order it stands. */
 export function stringsUnder(root: Readonly<Record<string, unknown>>, field: string): readonly FoundString[] {
-  return stringsIn(root[field], [field], field);
+  const found: FoundString[] = [];
+  addStrings(found, root[field], [field], field);
+  return found;
 }
 
 /** The names of all fields below a value, with the path of each: a host name can stand there too. */
 export function fieldsUnder(root: Readonly<Record<string, unknown>>, field: string): readonly FoundString[] {
-  return fieldsIn(root[field], [field], field);
+  const found: FoundString[] = [];
+  addFields(found, root[field], [field], field);
+  return found;
 }
 
 /** A copy of `value` with these strings in place of those at their paths; a path that leads to no string is passed over. */
@@ -46,24 +50,26 @@ export function patchBetween(before: Fields, after: Fields): Fields {
   return Object.fromEntries(fields);
 }
 
-function stringsIn(value: unknown, steps: FoundString["steps"], path: string): readonly FoundString[] {
-  if (typeof value === "string") return [{ steps, path, value }];
-  if (Array.isArray(value)) {
-    return value.flatMap((item, index) => stringsIn(item, [...steps, index], `${path}[${index}]`));
+function addStrings(found: FoundString[], value: unknown, steps: FoundString["steps"], path: string): void {
+  if (typeof value === "string") {
+    found.push({ steps, path, value });
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) addStrings(found, item, [...steps, index], `${path}[${index}]`);
+  } else if (isRecord(value)) {
+    for (const field of Object.keys(value)) addStrings(found, value[field], [...steps, field], below(path, field));
   }
-  if (!isRecord(value)) return [];
-  return Object.entries(value).flatMap(([field, one]) => stringsIn(one, [...steps, field], below(path, field)));
 }
 
-function fieldsIn(value: unknown, steps: FoundString["steps"], path: string): readonly FoundString[] {
+function addFields(found: FoundString[], value: unknown, steps: FoundString["steps"], path: string): void {
   if (Array.isArray(value)) {
-    return value.flatMap((item, index) => fieldsIn(item, [...steps, index], `${path}[${index}]`));
+    for (const [index, item] of value.entries()) addFields(found, item, [...steps, index], `${path}[${index}]`);
+  } else if (isRecord(value)) {
+    for (const field of Object.keys(value)) {
+      const at = { steps: [...steps, field], path: below(path, field), value: field };
+      found.push(at);
+      addFields(found, value[field], at.steps, at.path);
+    }
   }
-  if (!isRecord(value)) return [];
-  return Object.entries(value).flatMap(([field, one]) => {
-    const at = { steps: [...steps, field], path: below(path, field), value: field };
-    return [at, ...fieldsIn(one, at.steps, at.path)];
-  });
 }
 
 function below(path: string, field: string): string {

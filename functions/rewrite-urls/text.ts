@@ -1,4 +1,5 @@
 import { matchUrl, type Rule } from "./rules.ts";
+import type { UrlPrefix } from "./url.ts";
 
 const URLS = /https?:\/\/[^\s"'`<>()\\|;,]+/gi;
 
@@ -13,14 +14,20 @@ export function mentions(text: string, rules: readonly Rule[]): boolean {
 function isIn(text: string, rules: readonly Rule[]): boolean {
   if (text === "") return false;
   if ((text.match(URLS) ?? []).some((url) => matchUrl(url, rules) !== undefined)) return true;
-  return rules.some(({ from, to }) => from.hostname !== to.hostname && namesHost(text, from.hostname));
+  return rules.some(({ from, to }) => from.hostname !== to.hostname && hostName(from).test(text));
 }
 
+const hostNames = new WeakMap<UrlPrefix, RegExp>();
+
 /** A host name as a word of its own; a name without dots is an everyday word, so only after `//` or `@`. */
-function namesHost(text: string, host: string): boolean {
-  const isPlainWord = !/[.:]/.test(host);
+function hostName(prefix: UrlPrefix): RegExp {
+  const known = hostNames.get(prefix);
+  if (known !== undefined) return known;
+  const isPlainWord = !/[.:]/.test(prefix.hostname);
   const before = isPlainWord ? "(?:\\/\\/|@)" : "(?<![\\w.-])";
-  return new RegExp(`${before}${RegExp.escape(host)}(?![\\w-]|\\.\\w)`, "i").test(text);
+  const made = new RegExp(`${before}${RegExp.escape(prefix.hostname)}(?![\\w-]|\\.\\w)`, "i");
+  hostNames.set(prefix, made);
+  return made;
 }
 
 // Short words are base64 by chance; nothing that holds a URL encodes to less than this.

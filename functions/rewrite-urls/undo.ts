@@ -16,14 +16,17 @@ export type Undo =
   /** `changes` is empty where someone has set other URLs since, and only our marks go. */
   | { readonly verdict: "rewrite"; readonly because: "undo"; readonly changes: readonly UrlChange[] };
 
+/** Whether an object carries anything of ours; a record alone is what an undoing that was cut short leaves behind. */
+export function wasRewritten(object: KubeObject): boolean {
+  return annotation(object, REWRITTEN_FROM) !== undefined || recordOf(object) !== undefined;
+}
+
 /**
  * Decides about putting an object's URLs back as they were before us. A URL that is no longer the one we wrote was set
  * by someone since, and stays.
  */
 export function decideUndo(object: KubeObject, graph: Graph): Undo {
-  // A record alone is what an undoing that was cut short leaves behind.
-  const isMarked = annotation(object, REWRITTEN_FROM) !== undefined || recordOf(object) !== undefined;
-  if (!isMarked) return { verdict: "leave", because: "not-rewritten" };
+  if (!wasRewritten(object)) return { verdict: "leave", because: "not-rewritten" };
   if (annotation(object, DELETE_FOR_MOVE) !== undefined) return { verdict: "leave", because: "off-limits" };
   if (isOptedOut(object)) return { verdict: "leave", because: "opted-out" };
   const before = rewrittenFrom(object);

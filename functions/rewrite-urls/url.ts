@@ -1,5 +1,5 @@
 /** An http(s) URL taken apart: its origin normalised for comparing, everything else as it was written. */
-interface Parts {
+export interface UrlParts {
   readonly protocol: string;
   readonly hostname: string;
   /** "" where it is the protocol's own. */
@@ -12,7 +12,7 @@ interface Parts {
 }
 
 /** The beginning of URLs: an origin and whole path segments. */
-export interface UrlPrefix extends Omit<Parts, "segments" | "userInfo" | "rest"> {
+export interface UrlPrefix extends Omit<UrlParts, "segments" | "userInfo" | "rest"> {
   /** As it was written. */
   readonly text: string;
   readonly folders: readonly string[];
@@ -28,7 +28,7 @@ const HTTP_URL = /^https?:\/\/([^/?#\s\\]+)(\/[^?#\s\\]*)?((?:\?[^#\s\\]*)?(?:#[
  * taken, without user info (a rules file is no place for it), query, fragment or dot segments.
  */
 export function readPrefix(text: string): UrlPrefix {
-  const parts = partsOf(text);
+  const parts = readUrl(text);
   if (parts === undefined) throw new Error("it may be an http or https URL such as http://10.10.10.17/images/");
   if (parts.userInfo !== "") throw new Error("it may not carry a user or password; leave them out");
   if (parts.rest !== "") throw new Error("it may not have a query or fragment; leave them out");
@@ -40,7 +40,7 @@ export function readPrefix(text: string): UrlPrefix {
 
 /** Whether `value` is one whole http(s) URL and nothing else. */
 export function isWholeUrl(value: string): boolean {
-  return partsOf(value) !== undefined;
+  return readUrl(value) !== undefined;
 }
 
 /**
@@ -48,8 +48,8 @@ export function isWholeUrl(value: string): boolean {
  * port, and whole path segments. What follows the prefix stays as it was written, but for dot segments, which are
  * resolved first so that nothing climbs out of `to`. User info goes along only to the same host.
  */
-export function replacePrefix(value: string, from: UrlPrefix, to: UrlPrefix): string | undefined {
-  const parts = partsOf(value);
+export function replacePrefix(value: string | UrlParts, from: UrlPrefix, to: UrlPrefix): string | undefined {
+  const parts = typeof value === "string" ? readUrl(value) : value;
   if (parts === undefined || !isSameOrigin(parts, from) || !startsWith(parts.segments, from.folders)) return undefined;
   const below = parts.segments.slice(from.folders.length);
   if (from.isFolder && below.length === 0) return undefined;
@@ -71,7 +71,7 @@ export function isSamePrefix(a: UrlPrefix, b: UrlPrefix): boolean {
 
 /** The host of an http(s) URL, normalised, without port; undefined for anything else. */
 export function hostOf(value: string): string | undefined {
-  return partsOf(value)?.hostname;
+  return readUrl(value)?.hostname;
 }
 
 /** `text` with the user info of every URL in it masked, for logs, Events and messages. */
@@ -79,7 +79,8 @@ export function redact(text: string): string {
   return text.replaceAll(/([a-z][a-z0-9+.-]*:\/\/)[^\s/?#"'<>]*@/gi, "$1***@");
 }
 
-function partsOf(value: string): Parts | undefined {
+/** Takes a value apart; undefined where it is not one whole http(s) URL. */
+export function readUrl(value: string): UrlParts | undefined {
   const [whole, authority = "", path = "", rest = ""] = HTTP_URL.exec(value) ?? [];
   const url = whole === undefined ? null : URL.parse(value);
   if (url === null) return undefined;
@@ -113,12 +114,13 @@ function startsWith(segments: readonly string[], folders: readonly string[]): bo
   return folders.every((folder, index) => decoded(folder) === decoded(segments[index] ?? ""));
 }
 
-function isSameOrigin(a: Pick<Parts, "protocol" | "hostname" | "port">, b: UrlPrefix): boolean {
+function isSameOrigin(a: Pick<UrlParts, "protocol" | "hostname" | "port">, b: UrlPrefix): boolean {
   return a.protocol === b.protocol && a.hostname === b.hostname && a.port === b.port;
 }
 
 /** A segment for comparing: %2e and . are the same (RFC 3986, 6.2.2), an encoded slash stays one. */
 function decoded(segment: string): string {
+  if (!segment.includes("%")) return segment;
   return segment.replaceAll(/%[0-9a-f]{2}/gi, (code) => {
     const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
     return /[A-Za-z0-9._~-]/.test(character) ? character : code.toUpperCase();

@@ -1,3 +1,4 @@
+import { hostFrom, indexHosts, isHost } from "../../functions/rewrite-urls/hosts.ts";
 import { handleWith } from "../../functions/rewrite-urls/index.ts";
 import type { Rules } from "../../functions/rewrite-urls/rules.ts";
 import { parseRules } from "../../functions/rewrite-urls/rules-file.ts";
@@ -43,9 +44,7 @@ export function bareMetalHost(name: string, fields: Readonly<Record<string, unkn
 
 /** Facts of a cluster that holds these and could read everything but `unread`. */
 export function factsOf(objects: readonly KubeObject[], ...unread: readonly { group: string; kind: string }[]) {
-  return factsFrom(
-    objects,
-    [namespace()],
-    unread.map((kind) => ({ ...kind, reason: "not allowed" })),
-  );
+  const failed = unread.map((kind) => ({ ...kind, reason: "not allowed" }));
+  const hosts = indexHosts(objects.filter(isHost).map(hostFrom));
+  return { ...factsFrom(objects, [namespace()], failed), hosts };
 }
