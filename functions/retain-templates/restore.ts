@@ -10,8 +10,8 @@ import { recreate } from "../../shared/recreate.ts";
 import { tell } from "../../shared/tell.ts";
 
 const CONCERN = "retain-templates";
-/** How many of those that need a template a note names; the others are counted. */
-const NAMED = 5;
+/** How many of those that need a template a note names. */
+const NAMED = 3;
 
 /**
  * Answers a template's delete event. The event only says where to look: that the template is gone and needed is read
@@ -101,8 +101,7 @@ async function tellReferrers(context: Context, lost: ObjectKey, by: readonly Obj
 }
 
 function someOf(keys: readonly ObjectKey[]): string {
-  const named = keys.slice(0, NAMED).map(keyText).join(", ");
-  return keys.length > NAMED ? `${named} and ${keys.length - NAMED} more` : named;
+  return keys.slice(0, NAMED).map(keyText).join(", ");
 }
 
 function actOn(restored: KubeObject): Act {

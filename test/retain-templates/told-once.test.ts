@@ -38,14 +38,13 @@ test("its source begins to set sync options -> another reason to be held, anothe
   expect(told(b, "TemplateHeld").map(({ type }) => type)).toEqual(["Normal", "Warning"]);
 });
 
-test("a thousand machines need a template that got away -> one Event, which names a few and counts the others", async () => {
+test("a thousand machines need a template that got away -> one Event, which names a few", async () => {
   const b = bench([mgmt, t, ...THOUSAND]);
   await b.cluster.delete(await b.live(t));
   await b.send(retain, "delete", b.changes.findLast(({ type }) => type === "delete")?.object ?? t);
   const [event, ...others] = told(b, "TemplateRestored");
   expect(others).toEqual([]);
-  expect(event?.note).toContain("and 995 more");
-  expect(event?.note.length).toBeLessThan(1000);
+  expect(event?.note.match(/Metal3Machine\//g)).toHaveLength(3);
 });
 
 test("a thousand machines and a MachineSet need one that is lost -> one Event for each kind, however often it is told", async () => {
