@@ -1,5 +1,5 @@
 import { type Cluster, failedWith } from "../../shared/cluster.ts";
-import { BOOTSTRAP, CORE } from "../../shared/kinds.ts";
+import { CORE } from "../../shared/kinds.ts";
 import { CLUSTER_NAME, label } from "../../shared/marks.ts";
 import {
   type GroupKind,
@@ -9,16 +9,14 @@ import {
   type ObjectKey,
   type OwnerReference,
 } from "../../shared/object.ts";
-import { stringAt } from "../../shared/path.ts";
 import { isBefore1Dot12, TELLING_DEFINITION } from "./capi-version.ts";
 import type { AdoptionFacts, MachineFacts, TemplateFacts } from "./facts.ts";
+import { machinesOf } from "./machines.ts";
 import { membersOf } from "./members.ts";
 import { refAt, templateRefOf } from "./read.ts";
 import { secretStates } from "./secrets.ts";
 
 export const CLUSTER: GroupKind = { group: CORE, kind: "Cluster" };
-export const MACHINE: GroupKind = { group: CORE, kind: "Machine" };
-const KUBEADM_CONFIG: GroupKind = { group: BOOTSTRAP, kind: "KubeadmConfig" };
 const DEFINITION: GroupKind = { group: "apiextensions.k8s.io", kind: "CustomResourceDefinition" };
 
 /**
@@ -62,21 +60,6 @@ export async function completed(
     machines.push(isMember ? { ...one, infrastructure: await infrastructureOf(cluster, one.machine) } : one);
   }
   return { ...facts, machines };
-}
-
-/** Every Machine of a cluster with its KubeadmConfig; Machines come before what they name. */
-async function machinesOf(cluster: Cluster, name: string, namespace: string): Promise<readonly MachineFacts[]> {
-  const machines = (await cluster.list(MACHINE, { namespace })).filter(
-    (machine) => stringAt(machine, "spec.clusterName") === name || label(machine, CLUSTER_NAME) === name,
-  );
-  const configs = new Map((await cluster.list(KUBEADM_CONFIG, { namespace })).map((one) => [one.metadata.name, one]));
-  return machines
-    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
-    .map((machine) => {
-      const ref = refAt(machine, "spec.bootstrap.configRef");
-      const isKubeadm = ref?.kind === KUBEADM_CONFIG.kind && ref.group === KUBEADM_CONFIG.group;
-      return { machine, config: isKubeadm ? configs.get(ref.name) : undefined, infrastructure: undefined };
-    });
 }
 
 async function infrastructureOf(cluster: Cluster, machine: KubeObject): Promise<MachineFacts["infrastructure"]> {

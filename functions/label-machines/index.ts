@@ -27,7 +27,7 @@ async function sweep(context: Context): Promise<Outcome> {
 
 async function advance(context: Context, key: ObjectKey, isSweep: boolean): Promise<readonly Act[]> {
   if (!isClusterKind(key)) return settle(context, key, isSweep);
-  const prepared = await settlePreparation(context, key);
+  const prepared = await settlePreparation(context, key, isSweep);
   if (prepared.length === 0) return prepared;
   return [...prepared, ...(await settle(context, controlPlaneKeyOf(key), isSweep))];
 }

@@ -16,22 +16,21 @@ const ADOPTION_FAILED = "AdoptionFailed";
  */
 export async function tellPending(context: Context, facts: AdoptionFacts, isSweep: boolean): Promise<void> {
   const { controlPlane, cluster } = facts;
+  const pending = { regarding: controlPlane, reason: "AdoptionPending", action: "Adopt" } as const;
+  if (cluster !== undefined && isPaused(cluster)) {
+    const note = `All machines are labelled; Cluster ${cluster.metadata.name} is paused, and the adoption begins when it no longer is.`;
+    if (isSweep) await tell(context, { ...pending, type: "Normal", note, state: "cluster-paused" });
+    return;
+  }
   const events = await eventsOn(context.cluster, controlPlane);
   const failures = events.filter((event) => stringAt(event, "reason") === ADOPTION_FAILED);
   if (!isSweep && failures.length === 0) return;
-  const isWaiting = cluster !== undefined && isPaused(cluster);
-  const note = isWaiting
-    ? `All machines are labelled; Cluster ${cluster.metadata.name} is paused, and the adoption begins when it no longer is.`
-    : [`All machines are labelled and not yet adopted: ${waitingFor(facts)}.`, ...said(controlPlane, failures)].join(
-        " ",
-      );
-  await tell(context, {
-    regarding: controlPlane,
-    type: isWaiting ? "Normal" : "Warning",
-    reason: "AdoptionPending",
-    action: "Adopt",
-    note: note.slice(0, 1000),
-  });
+  const parts = [
+    `All machines are labelled and not yet adopted: ${waitingFor(facts)}.`,
+    ...said(controlPlane, failures),
+  ];
+  const state = failures.length > 0 ? "adoption-failed" : "not-adopted";
+  await tell(context, { ...pending, type: "Warning", note: parts.join(" ").slice(0, 1000), state });
 }
 
 function waitingFor(facts: AdoptionFacts): string {

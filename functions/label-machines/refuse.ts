@@ -14,24 +14,41 @@ const REFUSED = "AdoptionRefused";
 const LONGEST_NOTE = 1000;
 
 /**
- * Tells people on the object why nothing happens: the first reason as annotation, all of them as Warning Events.
+ * Tells people on the object why nothing happens: the first reason as annotation, all of them as Warning Events. Events
+ * that the annotation says were told are told again by sweeps alone, which see to it that they outlast their hour.
  * Returns whether the object was written, so that what is in hand is no longer what is there.
  */
-export async function tellRefusal(context: Context, object: KubeObject, refusal: Refusal): Promise<boolean> {
+export async function tellRefusal(
+  context: Context,
+  object: KubeObject,
+  refusal: Refusal,
+  isSweep: boolean,
+): Promise<boolean> {
   const isNews = annotation(object, ADOPTION_REFUSED) !== refusal.because;
+  if (isNews || isSweep) await tellReasons(context, object, REFUSED, refusal.reasons);
+  // After the Events, so that it never speaks of Events that a crash kept from being told.
   if (isNews) {
     await context.cluster.patch(object, { metadata: { annotations: { [ADOPTION_REFUSED]: refusal.because } } });
-  }
-  for (const note of notesOf(refusal.reasons)) {
-    await tell(context, { regarding: object, type: "Warning", reason: REFUSED, action: "Adopt", note });
   }
   return isNews;
 }
 
 /** Tells people what they should know about an adoption that goes on all the same. */
 export async function tellWarnings(context: Context, object: KubeObject, warnings: readonly Reason[]): Promise<void> {
-  for (const note of notesOf(warnings)) {
-    await tell(context, { regarding: object, type: "Warning", reason: "AdoptionWarning", action: "Adopt", note });
+  await tellReasons(context, object, "AdoptionWarning", warnings);
+}
+
+/** The messages name machines, which come and go: what makes these the same reasons again is their words alone. */
+async function tellReasons(
+  context: Context,
+  regarding: KubeObject,
+  reason: string,
+  reasons: readonly Reason[],
+): Promise<void> {
+  const words = [...new Set(reasons.map((one) => one.reason))].sort().join(" ");
+  for (const [index, note] of notesOf(reasons).entries()) {
+    const state = `${words} ${index + 1}`;
+    await tell(context, { regarding, type: "Warning", reason, action: "Adopt", note, state });
   }
 }
 

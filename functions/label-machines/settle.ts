@@ -58,7 +58,7 @@ async function carryOut(
       await conclude(context, facts, done);
       return "finished";
     case "refuse":
-      if (await tellRefusal(context, facts.controlPlane, decision)) return "again";
+      if (await tellRefusal(context, facts.controlPlane, decision, isSweep)) return "again";
       await unlabel(context, facts, done);
       return "finished";
     case "label":

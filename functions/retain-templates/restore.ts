@@ -4,11 +4,14 @@ import type { Act, Context } from "../../shared/context.ts";
 import { type Copy, findCopy, listCopies } from "../../shared/copies.ts";
 import { type Facts, gatherFacts } from "../../shared/facts.ts";
 import { finishCopy } from "../../shared/finish-copies.ts";
-import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
+import { isOffLimits, isOptedOut } from "../../shared/marks.ts";
+import { groupKindText, type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
 import { recreate } from "../../shared/recreate.ts";
 import { tell } from "../../shared/tell.ts";
 
 const CONCERN = "retain-templates";
+/** How many of those that need a template a note names. */
+const NAMED = 3;
 
 /**
  * Answers a template's delete event. The event only says where to look: that the template is gone and needed is read
@@ -17,6 +20,8 @@ const CONCERN = "retain-templates";
  * Throws ClusterError "unavailable" when it cannot be told whether the template is needed.
  */
 export async function restore(context: Context, deleted: KubeObject): Promise<Act | undefined> {
+  // Neither ever comes back, so nothing is read: the topology controller and clusterctl delete many.
+  if (isOffLimits(deleted) || isOptedOut(deleted)) return undefined;
   const key = keyOf(deleted);
   if ((await context.cluster.get(key)) !== undefined) return finishRestore(context, key);
   const copy = await findCopy(context, key);
@@ -62,8 +67,9 @@ async function bringBack(
   if (body === undefined || decideComesBack(body, facts).verdict !== "restore") return undefined;
   const restored = await recreate(context, { concern: CONCERN, as: "retired", body });
   if (restored === undefined) return undefined;
-  const note = `It was deleted while needed by ${by.map(keyText).join(", ")}; it goes once nothing needs it any more.`;
-  await tell(context, { regarding: restored, type: "Warning", reason: "TemplateRestored", action: "Restore", note });
+  const note = `It was deleted while needed by ${someOf(by)}; it goes once nothing needs it any more.`;
+  const told = { regarding: restored, type: "Warning", reason: "TemplateRestored", action: "Restore" } as const;
+  await tell(context, { ...told, note, state: "needed" });
   return actOn(restored);
 }
 
@@ -76,14 +82,26 @@ async function lastState({ cluster }: Context, deleted: KubeObject): Promise<Kub
   }
 }
 
+/** Tells one referrer of each kind: a thousand machines that need the same template need no thousand Events. */
 async function tellReferrers(context: Context, lost: ObjectKey, by: readonly ObjectKey[], facts: Facts): Promise<void> {
-  const note = `${keyText(lost)} was deleted and the API server no longer remembers it; create it again from its source.`;
-  for (const referrer of by) {
+  const note = `${keyText(lost)} was deleted and the API server no longer remembers it; create it again from its source. Needed by ${someOf(by)}.`;
+  for (const referrer of new Map(by.toReversed().map((one) => [groupKindText(one), one])).values()) {
     const regarding = facts.graph.get(referrer);
     if (regarding !== undefined) {
-      await tell(context, { regarding, type: "Warning", reason: "TemplateLost", action: "Restore", note });
+      await tell(context, {
+        regarding,
+        type: "Warning",
+        reason: "TemplateLost",
+        action: "Restore",
+        note,
+        state: keyText(lost),
+      });
     }
   }
+}
+
+function someOf(keys: readonly ObjectKey[]): string {
+  return keys.slice(0, NAMED).map(keyText).join(", ");
 }
 
 function actOn(restored: KubeObject): Act {

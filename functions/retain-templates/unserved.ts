@@ -49,6 +49,8 @@ export function findUnserved(
 export interface Warning {
   readonly source: KubeObject;
   readonly note: string;
+  /** What makes it the same warning again, however many kinds of the version are watched. */
+  readonly state: string;
 }
 
 /**
@@ -56,15 +58,16 @@ export interface Warning {
  * one that any of its kinds is served at speaks for all of them.
  */
 export function warningsFrom(unserved: readonly Unserved[]): readonly Warning[] {
-  const alike = Map.groupBy(unserved, ({ source, apiVersion, because, servedAt }) => {
-    return [keyText(keyOf(source)), apiVersion, because, ...(because === "kind-gone" ? servedAt : [])].join(" ");
-  });
+  const stateOf = ({ apiVersion, because, servedAt }: Unserved) =>
+    [apiVersion, because, ...(because === "kind-gone" ? servedAt : [])].join(" ");
+  const alike = Map.groupBy(unserved, (one) => `${keyText(keyOf(one.source))} ${stateOf(one)}`);
   return [...alike.values()].flatMap((all) => {
     const telling = all.find(({ servedAt }) => servedAt.length > 0) ?? all[0];
     if (telling === undefined) return [];
     const { source, apiVersion } = telling;
     const kinds = all.map(({ kind }) => kind).join(", ");
-    return [{ source, note: `${apiVersion} is watched and not served: ${kinds}. ${remedyFor(telling)}` }];
+    const note = `${apiVersion} is watched and not served: ${kinds}. ${remedyFor(telling)}`;
+    return [{ source, note, state: stateOf(telling) }];
   });
 }
 

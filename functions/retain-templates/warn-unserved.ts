@@ -20,9 +20,9 @@ export async function warnOfUnserved(context: Context, discovery: Discovery, tal
     context.log.warn(what, "an event source watches what is not served");
     tally.count("unserved-versions");
   }
-  for (const { source, note } of warningsFrom(unserved)) {
+  for (const { source, note, state } of warningsFrom(unserved)) {
     const reason = "WatchedVersionNotServed";
-    await tell(context, { regarding: source, type: "Warning", reason, action: "Watch", note });
+    await tell(context, { regarding: source, type: "Warning", reason, action: "Watch", note, state });
   }
 }
 

@@ -234,6 +234,24 @@ const BREACHES: readonly Breach[] = [
     "says not what it takes",
   ],
   [
+    "more memory asked for than allowed",
+    set("Service rewrite-urls", `${CONTAINER} resources requests memory`, "1024Mi"),
+    "everyFunctionIsServedWell",
+    "asks for more memory than it may take",
+  ],
+  [
+    "any number of requests at once",
+    set("Service rewrite-urls", "spec template spec containerConcurrency", 0),
+    "everyFunctionIsServedWell",
+    "takes any number of requests at once",
+  ],
+  [
+    "a second word on how it scales",
+    set("Service rewrite-urls", "spec template metadata annotations autoscaling.knative.dev/maxScale", "9"),
+    "everyFunctionIsServedWell",
+    "says in another way how it scales",
+  ],
+  [
     "a writable root",
     set("Service rewrite-urls", `${CONTAINER} securityContext readOnlyRootFilesystem`, false),
     "everyFunctionIsServedWell",

@@ -185,6 +185,14 @@ export const everyFunctionIsServedWell: Check = (manifests) => {
   ];
 };
 
+const SCALES = ["min-scale", "max-scale"].map((name) => `autoscaling.knative.dev/${name}`);
+
+/** Infinite for what is no number of MiB. */
+function mebibytes(quantity = ""): number {
+  const [, number] = /^(\d+)Mi$/.exec(quantity) ?? [];
+  return number === undefined ? Number.POSITIVE_INFINITY : Number(number);
+}
+
 function problemsOf({ metadata, spec }: Service): Problems {
   const { metadata: template, spec: pod } = spec.template;
   const [container, ...others] = pod.containers;
@@ -203,6 +211,8 @@ function problemsOf({ metadata, spec }: Service): Problems {
     [container.readinessProbe?.httpGet.path === "/health/readiness", "has no readiness probe"],
     [container.livenessProbe?.httpGet.path === "/health/liveness", "has no liveness probe"],
     [[requests, limits].every((all) => all.cpu && all.memory), "says not what it takes"],
+    [mebibytes(requests.memory) <= mebibytes(limits.memory), "asks for more memory than it may take"],
+    [Object.keys(scale).every((name) => SCALES.includes(name)), "says in another way how it scales"],
     [isDeepStrictEqual(container.securityContext, RESTRICTED), "is not restricted"],
   ];
   return facts.filter(([isWell]) => !isWell).map(([, problem]) => problem);

@@ -164,10 +164,8 @@ export const NEEDS_EVENT: Readonly<Record<FunctionName, (kind: GroupKind, action
     if (action === "delete") return false;
     return isTemplateKind(kind) || (action === "add" ? kind.kind === "Metal3Machine" : isCore(kind, "Cluster"));
   },
-  "label-machines": (kind, action) => {
-    if (action === "delete") return isCore(kind, "Machine");
-    return isControlPlane(kind) || kind.kind === "KubeadmConfig" || isCore(kind, "Cluster", "Machine");
-  },
+  // Not of Machines and their configs, though it would take them: a busy cluster has thousands, and the sweep does it.
+  "label-machines": (kind, action) => action !== "delete" && (isControlPlane(kind) || isCore(kind, "Cluster")),
 };
 
 function isCore({ group, kind }: GroupKind, ...kinds: readonly string[]): boolean {

@@ -49,6 +49,10 @@ function noting(cluster: Cluster, used: Set<string>): Cluster {
       note("list", kind);
       return cluster.list(kind, options);
     },
+    async *pages(kind, options) {
+      note("list", kind);
+      yield* cluster.pages(kind, options);
+    },
     async patch(object, patch) {
       note("patch", keyOf(object));
       return cluster.patch(object, patch);

@@ -141,6 +141,28 @@ describe("a plain adoption", () => {
     expect(reasonsTold(on)).toContain("Adopted");
   });
 
+  test.each([
+    ["once", "all labelled", 1],
+    ["each time", "the event fails, to be sent again", Number.POSITIVE_INFINITY],
+  ] as const)("the list of machines expires between two pages %s -> begun anew: %s", async (_, outcome, times) => {
+    let left: number = times;
+    const on = start(all, (inner) => ({
+      ...inner,
+      async *pages(kind, options) {
+        yield* inner.pages(kind, options);
+        if (kind.kind !== "Machine" || left === 0) return;
+        left -= 1;
+        throw new ClusterError("expired", "too old");
+      },
+    }));
+    const sent = await on.send(handle, "update", kcp).then(
+      () => "all labelled",
+      () => "the event fails, to be sent again",
+    );
+    const isLabelled = await labelsOf(on);
+    expect([sent, isLabelled.every((one) => one)]).toEqual([outcome, outcome === "all labelled"]);
+  });
+
   test("a second event -> nothing is written", async () => {
     const on = start(all);
     await on.send(handle, "update", kcp);

@@ -19,27 +19,32 @@ const ROUNDS = 5;
  *
  * Throws a ClusterError when a read or write fails; a later try finds what was written and goes on.
  */
-export async function settlePreparation(context: Context, key: ObjectKey): Promise<readonly Act[]> {
+export async function settlePreparation(context: Context, key: ObjectKey, isSweep: boolean): Promise<readonly Act[]> {
   for (let round = 1; ; round += 1) {
     const facts = await gatherPreparation(context.cluster, key, serviceAccountOf(context.settings));
     if (facts === undefined) return [];
     const preparation = decidePreparation(facts, context.now());
     logDecision(context.log, key, preparation);
     try {
-      return await carryOut(context, facts.cluster, preparation);
+      return await carryOut(context, facts.cluster, preparation, isSweep);
     } catch (error) {
       if (!failedWith(error, "conflict") || round === ROUNDS) throw error;
     }
   }
 }
 
-async function carryOut(context: Context, cluster: KubeObject, preparation: Preparation): Promise<readonly Act[]> {
+async function carryOut(
+  context: Context,
+  cluster: KubeObject,
+  preparation: Preparation,
+  isSweep: boolean,
+): Promise<readonly Act[]> {
   if (preparation.verdict === "leave") {
     if (preparation.because === "has-control-plane") await withdrawRefusal(context, cluster);
     return [];
   }
   if (preparation.verdict === "refuse") {
-    await tellRefusal(context, cluster, preparation);
+    await tellRefusal(context, cluster, preparation, isSweep);
     return [];
   }
   const { template, controlPlane } = preparation;
@@ -48,7 +53,8 @@ async function carryOut(context: Context, cluster: KubeObject, preparation: Prep
     const against = await objectionTo(context, body);
     if (against === undefined) continue;
     const message = `${body.kind} ${body.metadata.name} would not be accepted: ${against.message}`;
-    await tellRefusal(context, cluster, refusal([{ reason: "control-plane-invalid", message, object: keyOf(body) }]));
+    const invalid = refusal([{ reason: "control-plane-invalid", message, object: keyOf(body) }]);
+    await tellRefusal(context, cluster, invalid, isSweep);
     return [];
   }
   const isWithdrawn = await withdrawRefusal(context, cluster);

@@ -1,5 +1,5 @@
 import { startAdapter } from "../harness/adapter.ts";
-import { bootstrapVersion, controlPlaneVersion, coreVersion } from "../harness/capi-objects.ts";
+import { controlPlaneVersion, coreVersion } from "../harness/capi-objects.ts";
 import type { ControlPlane } from "../harness/control-plane.ts";
 import { startFunction } from "../harness/functions.ts";
 import { type Filter, type Relay, startRelay } from "../harness/relay.ts";
@@ -11,10 +11,8 @@ export const adoptionRefused = "capi-caretaker.io/adoption-refused";
 export const paused = "cluster.x-k8s.io/paused";
 
 /** The filter of label-machines' Trigger. */
-const toLabel: Filter = ({ attributes: { type = "", kind = "" } }) => {
-  if (type.endsWith(".delete")) return kind === "Machine";
-  return kind.endsWith("ControlPlane") || ["Cluster", "KubeadmConfig", "Machine"].includes(kind);
-};
+const toLabel: Filter = ({ attributes: { type = "", kind = "" } }) =>
+  !type.endsWith(".delete") && (kind.endsWith("ControlPlane") || kind === "Cluster");
 
 /** label-machines with an event source before it, as it is installed. */
 export interface Adopter {
@@ -30,8 +28,6 @@ export async function startAdopter(controlPlane: ControlPlane): Promise<Adopter>
   relay.deliverTo("label-machines", served.url, toLabel);
   await startAdapter(controlPlane, relay.url, [
     { apiVersion: coreVersion, kind: "Cluster" },
-    { apiVersion: coreVersion, kind: "Machine" },
-    { apiVersion: bootstrapVersion, kind: "KubeadmConfig" },
     { apiVersion: controlPlaneVersion, kind: "KubeadmControlPlane" },
   ]);
   return {
