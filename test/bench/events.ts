@@ -5,9 +5,12 @@ import { resourceEvent } from "../e2e/scenario/events.ts";
 import { machineWithParts, oldMachinesOf } from "./cluster/machines.ts";
 import { configTemplate } from "./cluster/templates.ts";
 
+/** Longer than any Broker waits. */
+const LONGEST_MS = 240_000;
+
 /** Posts events all at once. Throws where one is not answered with success. */
 export async function postAll(url: string, events: readonly CloudEvent[]): Promise<void> {
-  const answers = await Promise.all(events.map((event) => postCloudEvent(url, event)));
+  const answers = await Promise.all(events.map((event) => postCloudEvent(url, event, {}, LONGEST_MS)));
   const failed = answers.find(({ status }) => status !== 200 && status !== 204);
   if (failed !== undefined) throw new Error(`answered ${failed.status}: ${failed.body.trim()}`);
 }

@@ -39,6 +39,7 @@ export async function measure(controlPlane: ControlPlane, served: Served, act: (
   } catch (error) {
     const ended = served.ended();
     if (ended !== undefined) return { failure: `the function died (${ended.signal ?? `exit ${ended.code}`})` };
+    if (error instanceof Error && error.name === "TimeoutError") return { failure: "no answer in 240 s" };
     return { failure: error instanceof Error ? error.message : String(error) };
   }
 }
