@@ -41,11 +41,12 @@ export function readCloudEvent(headers: Record<string, string>, body: string): C
   return isWhole ? event : undefined;
 }
 
-/** Posts a CloudEvent in binary mode, as Knative does. Missing `id`, `source` and `specversion` are filled in; `headers` are sent along. Throws when nothing answers. */
+/** Posts a CloudEvent in binary mode, as Knative does. Missing `id`, `source` and `specversion` are filled in; `headers` are sent along. Throws when nothing answers in `timeoutMs`, two minutes by default. */
 export async function postCloudEvent(
   url: string,
   event: CloudEvent,
   headers: Record<string, string> = {},
+  timeoutMs = 120_000,
 ): Promise<Answer> {
   const attributes = { specversion: "1.0", id: crypto.randomUUID(), source: "/e2e", ...event.attributes };
   const response = await fetch(url, {
@@ -56,7 +57,7 @@ export async function postCloudEvent(
       ...Object.fromEntries(Object.entries(attributes).map(([name, value]) => [`ce-${name}`, value])),
     },
     body: event.data === undefined ? null : JSON.stringify(event.data),
-    signal: AbortSignal.timeout(120_000),
+    signal: AbortSignal.timeout(timeoutMs),
   });
   const body = await response.text();
   return { status: response.status, body, reply: readCloudEvent(Object.fromEntries(response.headers), body) };

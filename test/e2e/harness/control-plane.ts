@@ -25,6 +25,8 @@ export interface ControlPlaneOptions extends ApiServerOptions {
 /** The processes of a control plane; a cluster given by E2E_KUBECONFIG has none here. */
 export interface OwnParts {
   etcd: Child;
+  /** Where etcd takes plain HTTP, its JSON gateway too. */
+  etcdUrl: string;
   /** The one that runs now; `restartApiServer` replaces it. */
   apiServer: Child;
   controllerManager: Child | undefined;
@@ -99,6 +101,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const kubeconfig = writeKubeconfig(join(folder, "kubeconfig"), server);
   const own: OwnParts = {
     etcd,
+    etcdUrl,
     apiServer: child,
     controllerManager: hasControllerManager ? await startControllerManager(name, kubeconfig, folder) : undefined,
     sourceKubeconfig: writeKubeconfig(join(folder, "source-kubeconfig"), { ...server, token: sourceToken }),

@@ -1,0 +1,81 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { clusters } from "../bench/cluster/clusters.ts";
+import { configTemplate } from "../bench/cluster/templates.ts";
+import { deletions, loseWitness, postAll, sweep } from "../bench/events.ts";
+import { startGenerated } from "../bench/live.ts";
+import { countsOf, listedPaths, requestsDuring } from "../bench/requests.ts";
+import type { Request } from "./harness/audit.ts";
+import type { CloudEvent } from "./harness/cloud-event.ts";
+import type { ControlPlane } from "./harness/control-plane.ts";
+import { type ServedFunction, startFunction } from "./harness/functions.ts";
+import { type KubeObject, refOf } from "./harness/objects.ts";
+import { resourceEvent } from "./scenario/events.ts";
+import { isHeld } from "./scenario/marks.ts";
+
+// The short form of `npm run bench`: only what does not depend on the machine is looked at, never a time.
+const machines = 1000;
+/** Objects of one page of a list. */
+const page = 500;
+
+let controlPlane: ControlPlane;
+let collect: ServedFunction;
+/** What one sweep of collect-templates asks. */
+let swept: readonly Request[];
+
+const during = (act: () => Promise<unknown>) => requestsDuring(controlPlane, act);
+
+beforeAll(async () => {
+  controlPlane = await startGenerated(machines);
+  collect = await startFunction("collect-templates", controlPlane);
+  // The first sweep records what it found out, and discovery is asked once in a life.
+  await sweep(collect.url);
+  swept = await during(() => sweep(collect.url));
+});
+
+test("a sweep of 1,000 machines and 200 templates -> each kind listed once, page by page, nothing else read or written", () => {
+  for (const path of listedPaths(swept)) {
+    const pages = swept.filter(({ verb, requestURI }) => verb === "list" && requestURI.split("?")[0] === path);
+    expect(pages.length, path).toBeLessThanOrEqual(machines / page);
+  }
+  expect(swept.filter(({ verb, requestURI }) => verb !== "list" && !/^\/apis?(\?|$)/.test(requestURI))).toEqual([]);
+});
+
+test.each<[string, () => readonly CloudEvent[], number]>([
+  ["one event", () => deletions(machines, 1), 3],
+  ["another event", () => deletions(machines, 1, { first: 1 }), 3],
+  ["20 events at once", () => deletions(machines, 20), 25],
+  ["200 events at once", () => deletions(machines, 200), 25],
+  ["20 events at once that name 20 templates", () => deletions(machines, 20, { of: 20 }), 60],
+])("%s naming what is retired and still needed -> a few reads, no list, no write", async (_, events, most) => {
+  const counts = countsOf(await during(() => postAll(collect.url, events())));
+
+  expect(counts).toMatchObject({ lists: 0, writes: 0, events: 0 });
+  expect(counts.all).toBeLessThanOrEqual(most);
+});
+
+test("the witness of a retired template goes -> one look that finds another, and the next event is cheap again", async () => {
+  const template = refOf(configTemplate(3, "old"));
+  const event = await loseWitness(controlPlane, 3);
+  const found = countsOf(await during(() => postAll(collect.url, [event])));
+  expect(found.lists).toBeLessThanOrEqual(countsOf(swept).lists);
+  expect(found.events).toBe(0);
+  expect(isHeld(await controlPlane.api.get(template))).toBe(true);
+
+  const next = countsOf(await during(() => postAll(collect.url, deletions(machines, 1, { first: 3 }))));
+  expect(next).toMatchObject({ lists: 0, writes: 0 });
+  expect(next.all).toBeLessThanOrEqual(3);
+});
+
+test("a Cluster changes and no rule takes any URL -> rewrite-urls looks at most once at each kind and writes nothing", async () => {
+  const rules = join(controlPlane.folder, "rules.yaml");
+  writeFileSync(rules, "rules:\n  - {from: http://192.0.2.1/, to: https://172.20.0.10/, check: none}\n");
+  const rewrite = await startFunction("rewrite-urls", controlPlane, { env: { REWRITE_RULES: rules } });
+  const cluster = { ...(clusters()[0] as KubeObject), status: {} };
+
+  const asked = await during(() => postAll(rewrite.url, [resourceEvent("update", cluster)]));
+
+  expect(countsOf(asked)).toMatchObject({ writes: 0, events: 0 });
+  expect(countsOf(asked).lists).toBeLessThanOrEqual(listedPaths(asked).length * (machines / page));
+});
