@@ -60,6 +60,19 @@ export async function buildImage(layout: string): Promise<string> {
   }
 }
 
+/** Fetches what the image is made of, unless it is there; after this an image can be built without any network. */
+export function fetchImageParts(): void {
+  for (const architecture of ARCHITECTURES) partsOf(architecture, readPackage().dependencies.node);
+}
+
+/** The archives that the image of an architecture is made of, on this machine. */
+function partsOf(architecture: Architecture, node: string) {
+  return {
+    libraries: DEBIAN.map((pin) => fetchDebian(pin, architecture, DOWNLOADS)),
+    runtime: fetchNode(NODE[architecture], node, DOWNLOADS),
+  };
+}
+
 interface Sources {
   readonly layout: string;
   readonly work: string;
@@ -73,11 +86,9 @@ async function layersOf(architecture: Architecture, { layout, work, bundle, node
   const root = (name: string): string => join(work, `${architecture}-${name}`);
   const [system, runtime, app] = [root("system"), root("node"), root("app")];
   for (const folder of [system, runtime, app]) mkdirSync(folder, { recursive: true });
-  makeSystemRoot(
-    system,
-    DEBIAN.map((pin) => fetchDebian(pin, architecture, DOWNLOADS)),
-  );
-  makeNodeRoot(runtime, fetchNode(NODE[architecture], node, DOWNLOADS));
+  const parts = partsOf(architecture, node);
+  makeSystemRoot(system, parts.libraries);
+  makeNodeRoot(runtime, parts.runtime);
   makeAppRoot(app, bundle);
   return [
     await packLayer(system, layout, DEBIAN.map((pin) => `${pin.name} ${pin.version}`).join(", ")),

@@ -10,7 +10,7 @@ export function pushImage(layout: string, reference: string): string {
   try {
     return execFileSync("go", ["-C", CRANE, "tool", "crane", "push", layout, reference], {
       encoding: "utf8",
-      env: { ...process.env, CGO_ENABLED: "0", GOWORK: "off" },
+      env: { ...process.env, CGO_ENABLED: "0", GOWORK: "off", GOFLAGS: "-trimpath -buildvcs=false" },
       stdio: ["ignore", "pipe", "pipe"],
     }).trim();
   } catch (error) {
