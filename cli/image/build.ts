@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { bundledPackages, licencesText } from "../artefacts/licences.ts";
 import { fetchDebian, fetchNode } from "./download.ts";
 import { packLayer } from "./layer.ts";
 import { type Layer, type Start, writeLayout } from "./oci.ts";
@@ -34,12 +35,16 @@ export async function buildImage(layout: string): Promise<string> {
   // A file left from another build would be taken for one of this.
   rmSync(bundle, { recursive: true, force: true });
   execFileSync(process.execPath, ["cli/bundle.ts"], { cwd: PROJECT, stdio: ["ignore", "ignore", "inherit"] });
+  const licences = {
+    LICENSE: readFileSync(join(PROJECT, "LICENSE"), "utf8"),
+    "THIRD-PARTY-LICENSES": licencesText(await bundledPackages()),
+  };
   rmSync(layout, { recursive: true, force: true });
   const work = `${layout}.work`;
   rmSync(work, { recursive: true, force: true });
   try {
     const layers = ARCHITECTURES.map(
-      async (one) => [one, await layersOf(one, { layout, work, bundle, node: dependencies.node })] as const,
+      async (one) => [one, await layersOf(one, { layout, work, bundle, licences, node: dependencies.node })] as const,
     );
     const start: Start = {
       user: `${USER}:${USER}`,
@@ -79,17 +84,22 @@ interface Sources {
   readonly bundle: string;
   /** Node's version. */
   readonly node: string;
+  /** Ours and those of what the bundle holds, by the file's name. */
+  readonly licences: Readonly<Record<string, string>>;
 }
 
 /** What changes least comes first, so that a new release of ours is pulled without it. */
-async function layersOf(architecture: Architecture, { layout, work, bundle, node }: Sources): Promise<Layer[]> {
+async function layersOf(
+  architecture: Architecture,
+  { layout, work, bundle, node, licences }: Sources,
+): Promise<Layer[]> {
   const root = (name: string): string => join(work, `${architecture}-${name}`);
   const [system, runtime, app] = [root("system"), root("node"), root("app")];
   for (const folder of [system, runtime, app]) mkdirSync(folder, { recursive: true });
   const parts = partsOf(architecture, node);
   makeSystemRoot(system, parts.libraries);
   makeNodeRoot(runtime, parts.runtime);
-  makeAppRoot(app, bundle);
+  makeAppRoot(app, bundle, licences);
   return [
     await packLayer(system, layout, DEBIAN.map((pin) => `${pin.name} ${pin.version}`).join(", ")),
     await packLayer(runtime, layout, `node ${node}`),

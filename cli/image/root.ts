@@ -63,8 +63,9 @@ export function makeNodeRoot(root: string, archive: string): void {
   rmSync(unpacked, { recursive: true });
 }
 
-/** Fills a folder with the bundle: everything in the folder that the bundle step wrote. */
-export function makeAppRoot(root: string, bundle: string): void {
+/** Fills a folder with the bundle, everything in the folder that the bundle step wrote, and with licences by their file's name. */
+export function makeAppRoot(root: string, bundle: string, licences: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(licences)) write(root, `usr/share/doc/capi-caretaker/${name}`, text);
   cpSync(bundle, join(root, "app"), { recursive: true });
 }
 
