@@ -37,10 +37,14 @@ const PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
     /^shared\/snapshot\/documents\.ts$/,
     /^shared\/owners\/helm-manifest\.ts$/,
     /^functions\/rewrite-urls\/rules-file\.ts$/,
+    /^cli\/artefacts\/install\.ts$/, // what kustomize is to build
     /^functions\/label-machines\/prepare\/cluster-configuration\.ts$/, // kubeadm keeps it as YAML in an annotation
   ],
   zod: [/./],
-  esbuild: [/^cli\/bundle\.ts$/],
+  esbuild: [
+    /^cli\/bundle\.ts$/,
+    /^cli\/artefacts\/licences\.ts$/, // asks what the bundle holds
+  ],
 };
 
 const READS_ENVIRONMENT: readonly RegExp[] = [

@@ -69,6 +69,7 @@ export const parts: readonly Part[] = [
     coldSeconds: 160,
   },
   { name: "kustomize", binaries: { kustomize: "sigs.k8s.io/kustomize/kustomize/v5" }, coldSeconds: 80 },
+  { name: "crane", binaries: { crane: "github.com/google/go-containerregistry/cmd/crane" }, coldSeconds: 15 },
   {
     name: "serving",
     // Only its schemas are used; a binary of the module is named so that the module gets fetched.
