@@ -55,7 +55,7 @@ const READS_ENVIRONMENT: readonly RegExp[] = [
 /** What a decision may never reach by an import of values: clients, servers, clocks, writes and whatever hides them. */
 const EFFECTS: readonly RegExp[] = [
   IMPLEMENTATIONS,
-  /^shared\/(callers|change|connect|context|copies|dry-run|facts|finish-copies|log|recreate|reply|retry|serve|settings|tally|tell)\.ts$/,
+  /^shared\/(callers|change|connect|context|copies|dry-run|facts|finish-copies|log|recreate|reply|retry|serve|settings|shared-look|tally|tell)\.ts$/,
   /^node:(?!util$)/,
   /^(@kubernetes\/|cloudevents|hono|@hono\/|jose|pino|yaml)/,
   new RegExp(`^${COMPUTED}$`),

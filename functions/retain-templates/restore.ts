@@ -2,11 +2,12 @@ import { ClusterError, failedWith } from "../../shared/cluster.ts";
 import { decideComesBack } from "../../shared/comes-back.ts";
 import type { Act, Context } from "../../shared/context.ts";
 import { type Copy, findCopy, listCopies } from "../../shared/copies.ts";
-import { type Facts, gatherFacts } from "../../shared/facts.ts";
+import type { Facts } from "../../shared/facts.ts";
 import { finishCopy } from "../../shared/finish-copies.ts";
 import { isOffLimits, isOptedOut } from "../../shared/marks.ts";
 import { groupKindText, type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
 import { recreate } from "../../shared/recreate.ts";
+import { lookAt } from "../../shared/shared-look.ts";
 import { tell } from "../../shared/tell.ts";
 
 const CONCERN = "retain-templates";
@@ -27,7 +28,7 @@ export async function restore(context: Context, deleted: KubeObject): Promise<Ac
   const copy = await findCopy(context, key);
   // Whoever made a copy is creating the object again at this moment, or will at its next event or sweep.
   if (copy !== undefined) return copy.concern === CONCERN ? finishRestore(context, key) : undefined;
-  const facts = await gatherFacts(context.cluster, { about: [key] });
+  const facts = await lookAt(context.cluster, key);
   const hint = decideComesBack(deleted, facts);
   if (hint.verdict === "unknown") throw new ClusterError("unavailable", `${keyText(key)}: ${hint.reason}`);
   if (hint.verdict === "leave") return undefined;
@@ -49,7 +50,7 @@ export async function unfinishedRestores(
 }
 
 async function finish(context: Context, copy: Copy): Promise<Act | undefined> {
-  const restored = await finishCopy(context, copy, () => gatherFacts(context.cluster, { about: [keyOf(copy.body)] }));
+  const restored = await finishCopy(context, copy, () => lookAt(context.cluster, keyOf(copy.body)));
   return restored && actOn(restored);
 }
 
