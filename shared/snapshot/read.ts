@@ -17,22 +17,27 @@ const EXTENSIONS: ReadonlySet<string> = new Set([".yaml", ".yml", ".json"]);
  * Throws an InputError that names file, document and reason for the first thing that cannot be read.
  */
 export async function readObjects(folder: string): Promise<readonly KubeObject[]> {
-  const seen = new Map<string, { readonly object: KubeObject; readonly place: Place }>();
+  const objects: KubeObject[] = [];
+  const places: Place[] = [];
+  const indexes = new Map<string, number>();
   for (const path of await filesIn(folder)) {
     const file = relative(folder, path);
     for (const { value, place } of documentsIn(await textOf(path, file), file)) {
       for (const item of itemsOf(value, place)) {
         const object = check(item, place);
         const key = keyText(keyOf(object));
-        const before = seen.get(key);
-        if (before !== undefined && !isDeepStrictEqual(before.object, object)) {
-          throw at(place, `${key} stands already, and differently, in ${where(before.place)}; keep one of them`);
+        const before = indexes.get(key);
+        if (before === undefined) {
+          indexes.set(key, objects.push(object) - 1);
+          places.push(place);
+        } else if (!isDeepStrictEqual(objects[before], object)) {
+          const there = where(places[before] ?? place);
+          throw at(place, `${key} stands already, and differently, in ${there}; keep one of them`);
         }
-        seen.set(key, { object, place });
       }
     }
   }
-  return [...seen.values()].map(({ object }) => object);
+  return objects;
 }
 
 async function filesIn(folder: string): Promise<readonly string[]> {
