@@ -7,12 +7,17 @@ import { isKubeObject } from "../is-kube-object.ts";
 import { KubeObject, keyOf, keyText } from "../object.ts";
 import { isRecord } from "../path.ts";
 import { at, documentsIn, firstLine, type Place, reasonOf, where } from "./documents.ts";
+import { frozen } from "./frozen.ts";
 
 const EXTENSIONS: ReadonlySet<string> = new Set([".yaml", ".yml", ".json"]);
+
+/** How deep an object may be nested: some ten times as deep as any is. */
+const LEVELS = 500;
 
 /**
  * Reads every object in a folder and its subfolders: YAML, JSON and JSON lines, several documents to a file, `List`
  * objects, what `kubectl get -o yaml` prints and `clusterctl move --to-directory` writes.
+ * They are frozen.
  *
  * Throws an InputError that names file, document and reason for the first thing that cannot be read.
  */
@@ -75,7 +80,17 @@ function* itemsOf(value: unknown, place: Place): Generator<unknown> {
   }
 }
 
+// Frozen here, where a value that later steps could not walk to its end can still be told with its place.
 function check(value: unknown, place: Place): KubeObject {
+  const object = objectOf(value, place);
+  try {
+    return frozen(object, LEVELS);
+  } catch (error) {
+    throw at(place, reasonOf(error), error);
+  }
+}
+
+function objectOf(value: unknown, place: Place): KubeObject {
   if (isKubeObject(value)) return value;
   const parsed = KubeObject.safeParse(value);
   if (parsed.success) return parsed.data;

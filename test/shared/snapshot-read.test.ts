@@ -253,6 +253,8 @@ describe("what cannot -> file, document and reason", () => {
       { "a.yaml": new Uint8Array([0xff, 0xfe, 0x00]) },
       "a.yaml: cannot be read as UTF-8 text",
     ],
+    ["JSON nested too deep", { "a.json": deep(501) }, "a.json, document 1: is nested too deep"],
+    ["JSON nested deeper than any stack", { "a.json": deep(200_000) }, "a.json, document 1: is nested too deep"],
     ["anchors that multiply", { "a.yaml": multiplied() }, `${place}: Excessive alias count`],
     ["an anchor that contains itself", { "a.yaml": `${yaml("a")}spec: &a {self: *a}\n` }, place],
     ["an alias of nothing", { "a.yaml": `${yaml("a")}spec: *nothing\n` }, place],
@@ -272,6 +274,12 @@ describe("what cannot -> file, document and reason", () => {
     const folder = await folderOf({ "a.yaml": yaml("a") });
     await expect(readObjects(`${folder}/a.yaml`)).rejects.toThrow(InputError);
   });
+
+  // As many levels as asked for, the object itself being one of them.
+  function deep(levels: number): string {
+    const [open, close] = ['{"a":'.repeat(levels - 1), "}".repeat(levels - 1)];
+    return `{"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": {"name": "a"}, "spec": ${open}1${close}}`;
+  }
 
   // Nine levels of nine: small on disk, close to four hundred million items in memory.
   function multiplied(): string {
