@@ -1,7 +1,10 @@
+import type { UrlFacts } from "../../functions/rewrite-urls/decide.ts";
 import { isOfInterest } from "../../functions/rewrite-urls/events.ts";
-import { carriersThat, gatherUrlFacts } from "../../functions/rewrite-urls/look.ts";
+import { type Carriers, carriersThat, gatherUrlFacts } from "../../functions/rewrite-urls/look.ts";
+import type { Rules } from "../../functions/rewrite-urls/rules.ts";
 import { readRules } from "../../functions/rewrite-urls/rules-file.ts";
 import { wasRewritten } from "../../functions/rewrite-urls/undo.ts";
+import type { Cluster } from "../../shared/cluster.ts";
 import { connect } from "../../shared/connect.ts";
 import type { Facts } from "../../shared/facts.ts";
 import { isLookedAt } from "../../shared/in-namespaces.ts";
@@ -12,10 +15,9 @@ import { withSample } from "../sample.ts";
 import { planAdoptions } from "./adoptions.ts";
 import { planTemplates } from "./decisions.ts";
 import { documentOf } from "./document.ts";
-import { readOptions } from "./options.ts";
+import { type Options, readOptions } from "./options.ts";
 import { askOwners } from "./owners.ts";
 import { printed } from "./print.ts";
-import { planRewrites, planUndo } from "./rewrites.ts";
 import { kindsThatMove, unmovedTemplates } from "./unmoved.ts";
 
 const DEFINITIONS: GroupKind = { group: "apiextensions.k8s.io", kind: "CustomResourceDefinition" };
@@ -44,11 +46,7 @@ export async function plan(
   const { served } = await cluster.discover();
   const definitions = await cluster.list(DEFINITIONS, { metadataOnly: true });
   const terms = { now, collectGrace: settings.collectGrace, renewAfter: settings.renewAfter };
-  const rewrites = options.undo
-    ? await planUndo(cluster, { facts, carriers })
-    : rules
-      ? await planRewrites(cluster, { facts, carriers }, rules, options)
-      : [];
+  const rewrites = options.undo || rules ? await rewritesOf(cluster, { facts, carriers }, rules, options) : [];
   const adoptions = await planAdoptions(cluster, now, settings);
   const owners = await askOwners(cluster, facts);
   const templates = planTemplates(facts, terms, { owners, retireOrphans: settings.retireOrphans });
@@ -56,6 +54,18 @@ export async function plan(
   const unmoved = unmovedTemplates(facts.graph, facts.needed, kindsThatMove(definitions, served));
   if (json) return JSON.stringify(documentOf(planned, facts, unmoved, owners), null, 2);
   return printed(planned, facts, unmoved, owners);
+}
+
+// What asks and logs over the network is loaded only where it is needed.
+async function rewritesOf(
+  cluster: Cluster,
+  seen: { readonly facts: UrlFacts; readonly carriers: Carriers },
+  rules: Rules | undefined,
+  options: Options,
+) {
+  const { planRewrites, planUndo } = await import("./rewrites.ts");
+  if (options.undo || rules === undefined) return planUndo(cluster, seen);
+  return planRewrites(cluster, seen, rules, options);
 }
 
 /** What stands in a namespace that is not looked at is not missing. */

@@ -64,10 +64,11 @@ export function snapshotCluster(objects: readonly KubeObject[], options: Snapsho
     discover: async () => ({ served: [...kinds.values()], versions: [...versions.values()], hidden: [] }),
     get: async (key) => frozen(store.get(key)),
     exists: async (key) => store.get(key) !== undefined,
-    list: async (kind, options) => select(kind, options).map(frozen),
+    list: async (kind, options) => select(kind, options).map((one) => frozen(one)),
     async *pages(kind, options) {
       const found = select(kind, options);
-      for (let from = 0; from < found.length; from += PAGE) yield found.slice(from, from + PAGE).map(frozen);
+      for (let from = 0; from < found.length; from += PAGE)
+        yield found.slice(from, from + PAGE).map((one) => frozen(one));
     },
     async patch(object, patch) {
       const current = expect(store.get(keyOf(object)), object);

@@ -7,32 +7,42 @@ import { isKubeObject } from "../is-kube-object.ts";
 import { KubeObject, keyOf, keyText } from "../object.ts";
 import { isRecord } from "../path.ts";
 import { at, documentsIn, firstLine, type Place, reasonOf, where } from "./documents.ts";
+import { frozen } from "./frozen.ts";
 
 const EXTENSIONS: ReadonlySet<string> = new Set([".yaml", ".yml", ".json"]);
+
+/** How deep an object may be nested: some ten times as deep as any is. */
+const LEVELS = 500;
 
 /**
  * Reads every object in a folder and its subfolders: YAML, JSON and JSON lines, several documents to a file, `List`
  * objects, what `kubectl get -o yaml` prints and `clusterctl move --to-directory` writes.
+ * They are frozen.
  *
  * Throws an InputError that names file, document and reason for the first thing that cannot be read.
  */
 export async function readObjects(folder: string): Promise<readonly KubeObject[]> {
-  const seen = new Map<string, { readonly object: KubeObject; readonly place: Place }>();
+  const objects: KubeObject[] = [];
+  const places: Place[] = [];
+  const indexes = new Map<string, number>();
   for (const path of await filesIn(folder)) {
     const file = relative(folder, path);
     for (const { value, place } of documentsIn(await textOf(path, file), file)) {
       for (const item of itemsOf(value, place)) {
         const object = check(item, place);
         const key = keyText(keyOf(object));
-        const before = seen.get(key);
-        if (before !== undefined && !isDeepStrictEqual(before.object, object)) {
-          throw at(place, `${key} stands already, and differently, in ${where(before.place)}; keep one of them`);
+        const before = indexes.get(key);
+        if (before === undefined) {
+          indexes.set(key, objects.push(object) - 1);
+          places.push(place);
+        } else if (!isDeepStrictEqual(objects[before], object)) {
+          const there = where(places[before] ?? place);
+          throw at(place, `${key} stands already, and differently, in ${there}; keep one of them`);
         }
-        seen.set(key, { object, place });
       }
     }
   }
-  return [...seen.values()].map(({ object }) => object);
+  return objects;
 }
 
 async function filesIn(folder: string): Promise<readonly string[]> {
@@ -70,7 +80,17 @@ function* itemsOf(value: unknown, place: Place): Generator<unknown> {
   }
 }
 
+// Frozen here, where a value that later steps could not walk to its end can still be told with its place.
 function check(value: unknown, place: Place): KubeObject {
+  const object = objectOf(value, place);
+  try {
+    return frozen(object, LEVELS);
+  } catch (error) {
+    throw at(place, reasonOf(error), error);
+  }
+}
+
+function objectOf(value: unknown, place: Place): KubeObject {
   if (isKubeObject(value)) return value;
   const parsed = KubeObject.safeParse(value);
   if (parsed.success) return parsed.data;

@@ -1,15 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { ClusterError } from "../cluster.ts";
 import { FIELD_MANAGER, timestamp } from "../marks.ts";
-import {
-  type GroupKind,
-  groupKindText,
-  isTerminating,
-  type KubeObject,
-  keyOf,
-  keyText,
-  type ObjectKey,
-} from "../object.ts";
+import { type GroupKind, isTerminating, type KubeObject, keyOf, keyText, type ObjectKey } from "../object.ts";
 
 /** What a watch on the API server would tell. A deleted object's resourceVersion is that of its deletion. */
 export interface StoreChange {
@@ -33,17 +25,15 @@ export interface Store {
 }
 
 export function createStore(initial: readonly KubeObject[], now: () => Temporal.Instant): Store {
-  const objects = new Map<string, KubeObject>();
   const byKind = new Map<string, Map<string, KubeObject>>();
   const deletions: KubeObject[] = [];
   const listeners: ((change: StoreChange) => void)[] = [];
   let revision = initial.reduce((highest, { metadata }) => max(highest, revisionOf(metadata.resourceVersion)), 0n);
 
+  const get = (key: ObjectKey) => byKind.get(kindText(key))?.get(within(key));
   const put = (object: KubeObject) => {
     const key = keyOf(object);
-    const text = keyText(key);
-    objects.set(text, object);
-    byKind.getOrInsertComputed(groupKindText(key), () => new Map()).set(text, object);
+    byKind.getOrInsertComputed(kindText(key), () => new Map()).set(within(key), object);
   };
   const stamp = (object: KubeObject): KubeObject => {
     revision += 1n;
@@ -55,8 +45,7 @@ export function createStore(initial: readonly KubeObject[], now: () => Temporal.
   const forget = (object: KubeObject) => {
     const last = stamp(object);
     const key = keyOf(object);
-    objects.delete(keyText(key));
-    byKind.get(groupKindText(key))?.delete(keyText(key));
+    byKind.get(kindText(key))?.delete(within(key));
     deletions.push(last);
     tell("delete", last);
   };
@@ -68,12 +57,12 @@ export function createStore(initial: readonly KubeObject[], now: () => Temporal.
   }
 
   return {
-    all: () => [...objects.values()],
-    of: (kind) => [...(byKind.get(groupKindText(kind))?.values() ?? [])],
-    get: (key) => objects.get(keyText(key)),
+    all: () => [...byKind.values()].flatMap((objects) => [...objects.values()]),
+    of: (kind) => [...(byKind.get(kindText(kind))?.values() ?? [])],
+    get,
     create(object, dryRun = false) {
-      const key = keyText(keyOf(object));
-      if (objects.has(key)) throw new ClusterError("already-exists", `${key} already exists`);
+      const key = keyOf(object);
+      if (get(key) !== undefined) throw new ClusterError("already-exists", `${keyText(key)} already exists`);
       const born = {
         ...object,
         metadata: { ...object.metadata, uid: crypto.randomUUID(), creationTimestamp: timestamp(now()) },
@@ -117,6 +106,15 @@ export function createStore(initial: readonly KubeObject[], now: () => Temporal.
 /** A resourceVersion as a number to compare; 0 where it is none. */
 export function revisionOf(resourceVersion: string | undefined): bigint {
   return resourceVersion !== undefined && /^\d+$/.test(resourceVersion) ? BigInt(resourceVersion) : 0n;
+}
+
+function kindText({ group, kind }: GroupKind): string {
+  return `${group}/${kind}`;
+}
+
+/** What names an object among those of its kind. */
+function within({ namespace, name }: ObjectKey): string {
+  return `${namespace}/${name}`;
 }
 
 function max(a: bigint, b: bigint): bigint {

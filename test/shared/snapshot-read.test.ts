@@ -1,9 +1,12 @@
-import { describe, expect, it } from "vitest";
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { parseAllDocuments, stringify } from "yaml";
 import { InputError } from "../../shared/input-error.ts";
-import { keyOf, keyText } from "../../shared/object.ts";
+import { type KubeObject, keyOf, keyText } from "../../shared/object.ts";
+import { documentsIn } from "../../shared/snapshot/documents.ts";
 import { readObjects } from "../../shared/snapshot/read.ts";
 import { folderOf } from "../build/folder.ts";
-import { metal3Machine, metal3MachineTemplate, object } from "../build/objects.ts";
+import { machine, metal3Machine, metal3MachineTemplate, object } from "../build/objects.ts";
 
 type Files = Parameters<typeof folderOf>[0];
 
@@ -250,6 +253,8 @@ describe("what cannot -> file, document and reason", () => {
       { "a.yaml": new Uint8Array([0xff, 0xfe, 0x00]) },
       "a.yaml: cannot be read as UTF-8 text",
     ],
+    ["JSON nested too deep", { "a.json": deep(501) }, "a.json, document 1: is nested too deep"],
+    ["JSON nested deeper than any stack", { "a.json": deep(200_000) }, "a.json, document 1: is nested too deep"],
     ["anchors that multiply", { "a.yaml": multiplied() }, `${place}: Excessive alias count`],
     ["an anchor that contains itself", { "a.yaml": `${yaml("a")}spec: &a {self: *a}\n` }, place],
     ["an alias of nothing", { "a.yaml": `${yaml("a")}spec: *nothing\n` }, place],
@@ -269,6 +274,12 @@ describe("what cannot -> file, document and reason", () => {
     const folder = await folderOf({ "a.yaml": yaml("a") });
     await expect(readObjects(`${folder}/a.yaml`)).rejects.toThrow(InputError);
   });
+
+  // As many levels as asked for, the object itself being one of them.
+  function deep(levels: number): string {
+    const [open, close] = ['{"a":'.repeat(levels - 1), "}".repeat(levels - 1)];
+    return `{"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": {"name": "a"}, "spec": ${open}1${close}}`;
+  }
 
   // Nine levels of nine: small on disk, close to four hundred million items in memory.
   function multiplied(): string {
@@ -310,4 +321,122 @@ describe("the same object twice", () => {
     const there = yaml("a").replace("{", "{namespace: x, ");
     expect(await keysIn({ "a.yaml": yaml("a"), "b.yaml": there, "c.yaml": yaml("a", "Secret") })).toHaveLength(3);
   });
+});
+
+describe("in whatever form the same objects are written", () => {
+  const template = metal3MachineTemplate("t");
+  const texts = { yes: "no", n: "1e3", t: "2026-08-01", m: "a: b\n# c\n---\n", u: "\u2028é😀", q: "\"'\\" };
+  const objects: readonly KubeObject[] = [
+    template,
+    metal3Machine("m", { clonedFrom: template }),
+    machine("m", { version: "v1beta2" }),
+    object("ConfigMap.v1", "c", { data: texts, n: [0, -1, 1.5, 1e21, true, null, "", [], {}] }),
+  ];
+  const list = { apiVersion: "v1", kind: "List", items: objects };
+  const stripped = objects.map(({ apiVersion: _a, kind: _k, ...rest }) => rest);
+  const typed = objects.map(({ apiVersion, kind }, n) => ({ apiVersion, kind: `${kind}List`, items: [stripped[n]] }));
+  const json = (values: readonly unknown[], indent = 0) => values.map((one) => JSON.stringify(one, null, indent));
+  const documents = (values: readonly unknown[]) => values.map((one) => stringify(one)).join("---\n");
+
+  it.each<[string, Files]>([
+    ["JSON lines", { "a.json": json(objects).join("\n") }],
+    ["JSON values, indented", { "a.json": json(objects, 4).join("\n") }],
+    ["a List as JSON", { "a.json": JSON.stringify(list) }],
+    ["a List as indented JSON", { "a.json": JSON.stringify(list, null, 4) }],
+    ["typed lists as JSON lines", { "a.json": json(typed).join("\n") }],
+    ["JSON in YAML documents", { "a.yaml": json(objects).join("\n---\n") }],
+    ["YAML documents", { "a.yaml": documents(objects) }],
+    ["a List as YAML", { "a.yaml": stringify(list) }],
+    ["typed lists as YAML", { "a.yaml": documents(typed) }],
+    ["YAML in a .json file", { "a.json": documents(objects) }],
+    [
+      "a file for each, JSON and YAML in turn",
+      Object.fromEntries(
+        objects.map((one, n) => (n % 2 ? [`${n}.yaml`, stringify(one)] : [`${n}.json`, JSON.stringify(one)])),
+      ),
+    ],
+  ])("%s -> the same objects in the same order", async (_, files) => {
+    expect(await readObjects(await folderOf(files))).toEqual(objects);
+  });
+
+  it("fields called like parts of JavaScript's own are data", async () => {
+    const text = '{"apiVersion":"v1","kind":"A","metadata":{"name":"a","labels":{"constructor":"x","__proto__":"y"}}}';
+    for (const file of ["a.json", "a.yaml"]) {
+      const [one] = await readObjects(await folderOf({ [file]: text }));
+      expect(Object.getPrototypeOf(one?.metadata.labels)).toBe(Object.prototype);
+      expect(one?.metadata.labels).toEqual({ constructor: "x" });
+    }
+  });
+
+  test("YAML a document at a time reads and refuses as all of it at once", () => {
+    const text = `${yaml("a")}---\n# none\n---\nx: &x [1, "2"]\ny: {z: *x}\n...\n--- |\n text\n\n---\n${yaml("b")}`;
+    const noise = fc.constantFrom(
+      "\n",
+      "\t",
+      " ",
+      ":",
+      "- ",
+      "---\n",
+      "...\n",
+      "{",
+      "}",
+      "[",
+      '"',
+      "'",
+      "&x ",
+      "*x",
+      "#",
+      "%Y 1\n",
+      "|",
+      "? ",
+      "\r\n",
+      "é",
+      "!!",
+      "kind: B\n",
+    );
+    const change = fc.record({ at: fc.nat(text.length), remove: fc.nat(6), put: noise });
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 4 }), (changes) => {
+        const changed = changes.reduce(
+          (now, { at, remove, put }) => now.slice(0, at) + put + now.slice(at + remove),
+          text,
+        );
+        expect(outcomeOf(changed)).toEqual(outcomeAtOnce(changed));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  interface Outcome {
+    readonly values: readonly unknown[];
+    readonly error?: string;
+  }
+
+  function outcomeOf(text: string): Outcome {
+    const values: unknown[] = [];
+    try {
+      for (const { value } of documentsIn(text, "a.yaml")) values.push(value);
+      return { values };
+    } catch (error) {
+      return { values, error: (error as Error).message };
+    }
+  }
+
+  function outcomeAtOnce(text: string): Outcome {
+    const parsed = parseAllDocuments(text, { logLevel: "error" });
+    const values: unknown[] = [];
+    for (const [index, document] of ("empty" in parsed ? [] : parsed).entries()) {
+      const [problem] = document.errors;
+      try {
+        if (problem !== undefined) throw problem;
+        const value: unknown = document.toJS();
+        JSON.stringify(value);
+        values.push(value);
+      } catch (error) {
+        const [line = ""] = (error as Error).message.split("\n", 1);
+        return { values, error: `a.yaml, document ${index + 1}: ${line.replace(/:$/, "")}` };
+      }
+    }
+    return { values };
+  }
 });
