@@ -42,6 +42,8 @@ export function rulesIn(namespace: string, { all }: Rules): readonly Rule[] {
 
 /** What the rules make of a value: the rule with the longest `from` wins. Undefined where none takes it. */
 export function matchUrl(value: string, rules: readonly Rule[]): Match | undefined {
+  // A checksum is no URL, and there is one in every machine.
+  if (!/^http/i.test(value)) return undefined;
   const url = readUrl(value);
   if (url === undefined) return undefined;
   const matches = rules.flatMap((rule) => {
