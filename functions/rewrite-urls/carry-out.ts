@@ -5,7 +5,7 @@ import { type KubeObject, keyOf } from "../../shared/object.ts";
 import { tell } from "../../shared/tell.ts";
 import type { Check, Checked } from "./check.ts";
 import { isSettled, type Standing, standingOf } from "./contest.ts";
-import { decide, type UrlFacts } from "./decide.ts";
+import { type Decision, decide, type UrlFacts } from "./decide.ts";
 import { checkSentence, contestSentence, rejectionSentence, rewriteSentence } from "./explain.ts";
 import { findIn, type UrlChange } from "./findings.ts";
 import { REWRITE_CONTESTED, REWRITTEN_FROM, recordOf, rewrittenFrom } from "./record.ts";
@@ -21,11 +21,20 @@ export interface Terms {
   readonly check: Check;
 }
 
-/** Decides anew about an object as it was just read and does what is due. Throws "conflict" when it has changed since. */
-export async function carryOut(context: Context, live: KubeObject, terms: Terms): Promise<Act | undefined> {
+/**
+ * Decides about an object as it was just read and does what is due. Throws "conflict" when it has changed since.
+ *
+ * @param decided about this very object already
+ */
+export async function carryOut(
+  context: Context,
+  live: KubeObject,
+  terms: Terms,
+  decided?: Decision,
+): Promise<Act | undefined> {
   const { facts, rules } = terms;
   const now = context.now();
-  const decision = decide(live, facts, rules, now);
+  const decision = decided ?? decide(live, facts, rules, now);
   const standing = () => standingOf(live, findIn(live, rules).changes, rules, now);
   switch (decision.verdict) {
     case "rewrite":

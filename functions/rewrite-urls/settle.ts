@@ -35,7 +35,8 @@ export async function settle(
     await tally.try(key, async () => {
       if (owesFields(object)) await finishGivingBack(context, object);
       if (isWork(decision, object, context.now())) {
-        tally.done(await onObject(context.cluster, keyOf(object), (live) => carryOut(context, live, terms), object));
+        const act = (live: KubeObject) => carryOut(context, live, terms, live === object ? decision : undefined);
+        tally.done(await onObject(context.cluster, keyOf(object), act, object));
       }
     });
     await report(context, object, decision);
