@@ -10,6 +10,10 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 
 /** Every value that a dotted path leads to; `[]` after a step stands for each item of a list. Never throws. */
 export function valuesAt(root: unknown, path: string): readonly Found[] {
+  if (!path.includes("[]")) {
+    const value = valueAt(root, path);
+    return value === undefined || value === null ? [] : [{ path, value }];
+  }
   let found: readonly Found[] = [{ path: "", value: root }];
   for (const step of path.split(".")) {
     const eachItem = step.endsWith("[]");
@@ -23,8 +27,17 @@ export function valuesAt(root: unknown, path: string): readonly Found[] {
 
 /** The string at a plain dotted path, undefined where there is none. */
 export function stringAt(root: unknown, path: string): string | undefined {
-  const value = valuesAt(root, path)[0]?.value;
+  const value = valueAt(root, path);
   return typeof value === "string" ? value : undefined;
+}
+
+function valueAt(root: unknown, path: string): unknown {
+  let value = root;
+  for (const step of path.split(".")) {
+    if (!isRecord(value)) return undefined;
+    value = value[step];
+  }
+  return value;
 }
 
 /** Every record inside `root`, however deep, with its path below `base`. */

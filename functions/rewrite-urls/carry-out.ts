@@ -5,11 +5,12 @@ import { type KubeObject, keyOf } from "../../shared/object.ts";
 import { tell } from "../../shared/tell.ts";
 import type { Check, Checked } from "./check.ts";
 import { isSettled, type Standing, standingOf } from "./contest.ts";
-import { decide, type UrlFacts } from "./decide.ts";
+import { type Decision, decide, type UrlFacts } from "./decide.ts";
 import { checkSentence, contestSentence, rejectionSentence, rewriteSentence } from "./explain.ts";
 import { findIn, type UrlChange } from "./findings.ts";
 import { REWRITE_CONTESTED, REWRITTEN_FROM, recordOf, rewrittenFrom } from "./record.ts";
 import { matchUrl, type Rules, rulesIn } from "./rules.ts";
+import { redact } from "./url.ts";
 import { writeUrls } from "./write.ts";
 
 /** What all objects of one event or sweep are settled with. */
@@ -20,11 +21,20 @@ export interface Terms {
   readonly check: Check;
 }
 
-/** Decides anew about an object as it was just read and does what is due. Throws "conflict" when it has changed since. */
-export async function carryOut(context: Context, live: KubeObject, terms: Terms): Promise<Act | undefined> {
+/**
+ * Decides about an object as it was just read and does what is due. Throws "conflict" when it has changed since.
+ *
+ * @param decided about this very object already
+ */
+export async function carryOut(
+  context: Context,
+  live: KubeObject,
+  terms: Terms,
+  decided?: Decision,
+): Promise<Act | undefined> {
   const { facts, rules } = terms;
   const now = context.now();
-  const decision = decide(live, facts, rules, now);
+  const decision = decided ?? decide(live, facts, rules, now);
   const standing = () => standingOf(live, findIn(live, rules).changes, rules, now);
   switch (decision.verdict) {
     case "rewrite":
@@ -66,7 +76,7 @@ async function rewrite(
 ): Promise<Act | undefined> {
   const checked = await checkAll(live, changes, terms);
   const stop = checked.find((one) => one.result === "refuse");
-  if (stop !== undefined) return refuse(context, live, checkSentence(stop));
+  if (stop !== undefined) return refuse(context, live, checkSentence(stop), stateOf(stop.because, changes));
   const annotations = {
     [REWRITTEN_FROM]: JSON.stringify(originals(live, changes)),
     [REWRITE_CONTESTED]: mark === undefined ? null : JSON.stringify(mark),
@@ -76,7 +86,7 @@ async function rewrite(
   } catch (error) {
     // The server will say the same every time; the sweep asks again, and the event is not worth another try.
     if (!failedWith(error, "invalid", "forbidden")) throw error;
-    return refuse(context, live, rejectionSentence(error.message));
+    return refuse(context, live, rejectionSentence(error.message), stateOf("rejected", changes));
   }
   const unanswered = checked.flatMap((one) => (one.result === "unanswered" ? [one.reason] : []));
   await tell(context, {
@@ -85,6 +95,7 @@ async function rewrite(
     reason: "UrlsRewritten",
     action: "Rewrite",
     note: rewriteSentence(changes, unanswered),
+    state: stateOf(unanswered.length === 0 ? "rewritten" : "unanswered", changes),
   });
   return act(live, "rewritten", "matches-rule");
 }
@@ -110,14 +121,25 @@ async function giveWay(
   if (state === "stops") {
     await context.cluster.patch(live, { metadata: { annotations: { [REWRITE_CONTESTED]: JSON.stringify(mark) } } });
   }
-  const note = contestSentence(mark, paths);
-  await tell(context, { regarding: live, type: "Warning", reason: "RewriteContested", action: "Rewrite", note });
+  await tell(context, {
+    regarding: live,
+    type: "Warning",
+    reason: "RewriteContested",
+    action: "Rewrite",
+    note: contestSentence(mark, paths),
+    state: `${mark.by} since ${mark.stoppedAt}`,
+  });
   return state === "stops" ? act(live, "contested", "contested") : undefined;
 }
 
-async function refuse(context: Context, live: KubeObject, note: string): Promise<undefined> {
-  await tell(context, { regarding: live, type: "Warning", reason: "RewriteRefused", action: "Rewrite", note });
+async function refuse(context: Context, live: KubeObject, note: string, state: string): Promise<undefined> {
+  await tell(context, { regarding: live, type: "Warning", reason: "RewriteRefused", action: "Rewrite", note, state });
   return undefined;
+}
+
+/** What came of these changes, without what a server says in other words each time. */
+function stateOf(outcome: string, changes: readonly UrlChange[]): string {
+  return redact([outcome, ...changes.map(({ path, to }) => `${path} ${to}`)].join("\n"));
 }
 
 function act(live: KubeObject, done: string, because: string): Act {

@@ -8,7 +8,6 @@ import type { Settings } from "../../shared/settings.ts";
 import { createTally } from "../../shared/tally.ts";
 import { mayJustBeUnpaused } from "../../shared/unpaused.ts";
 import { afterUnpausing } from "./after-unpausing.ts";
-import { canCarry } from "./carriers.ts";
 import { createCheck } from "./check.ts";
 import { isOfInterest, isWorthALook } from "./events.ts";
 import { carriersThat, gatherUrlFacts } from "./look.ts";
@@ -47,10 +46,10 @@ export async function handleWith(context: Context, change: Change, source: Rules
 /** @param seen the cluster as far as it is looked at; objects and what decides about them share a namespace, with Metal3 and CAPI alike */
 async function lookAtAll(context: Context, seen: Cluster, rules: Rules): Promise<Outcome> {
   const tally = createTally(context.log);
-  const { visit, complete } = carriersThat((object) => isOfInterest(object, rules));
+  const { visit, seen: lookedAt, complete } = carriersThat((object) => isOfInterest(object, rules));
   const facts = await gatherUrlFacts(seen, { visit });
   const objects = await complete(seen, tally);
-  tally.count("objects", facts.graph.objects.filter((object) => canCarry(keyOf(object))).length);
+  tally.count("objects", lookedAt());
   return settle(context, objects, { facts, rules, check: createCheck() }, tally);
 }
 

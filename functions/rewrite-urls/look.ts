@@ -31,6 +31,8 @@ export async function gatherUrlFacts(
 export interface Carriers {
   /** For `gatherUrlFacts`. */
   readonly visit: (object: KubeObject) => void;
+  /** How many were looked at so far, meant or not; twice where a list had to be begun anew. */
+  seen(): number;
   /** All of them, once the facts are there. A kind that cannot be listed is one failure in `tally`. */
   complete(cluster: Cluster, tally: Tally): Promise<readonly KubeObject[]>;
 }
@@ -38,7 +40,9 @@ export interface Carriers {
 /** However many objects there are, none is held longer than it is looked at, but those that are meant. */
 export function carriersThat(isMeant: (object: KubeObject) => boolean): Carriers {
   const kept = new Map<string, KubeObject>();
+  let seen = 0;
   const keep = (object: KubeObject) => {
+    seen += 1;
     // The same object is shown again where a list had to be begun anew.
     if (isMeant(object)) kept.set(keyText(keyOf(object)), object);
     else if (kept.size > 0) kept.delete(keyText(keyOf(object)));
@@ -47,6 +51,7 @@ export function carriersThat(isMeant: (object: KubeObject) => boolean): Carriers
     visit(object) {
       if (canCarry(keyOf(object)) && !metadataSuffices(keyOf(object))) keep(object);
     },
+    seen: () => seen,
     async complete(cluster, tally) {
       const { served } = await cluster.discover();
       // The facts read only the metadata of these.

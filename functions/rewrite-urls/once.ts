@@ -16,10 +16,10 @@ export async function once(memory: Memory, key: string, act: () => Promise<Outco
     return NOTHING;
   }
   const outcome = act();
-  memory.set(
-    key,
-    outcome.then(() => {}),
-  );
+  const done = outcome.then(() => {});
+  // Whoever asks meanwhile fails with it, but there need not be anybody.
+  done.catch(() => {});
+  memory.set(key, done);
   const [oldest] = memory.keys();
   if (memory.size > MOST && oldest !== undefined) memory.delete(oldest);
   try {

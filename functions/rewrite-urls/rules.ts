@@ -35,13 +35,35 @@ export function rulesFrom(all: readonly Rule[]): Rules {
   return { all, hash: createHash("sha256").update(JSON.stringify(plain)).digest("hex").slice(0, 12) };
 }
 
-/** The rules that hold in a namespace. */
-export function rulesIn(namespace: string, { all }: Rules): readonly Rule[] {
-  return all.filter(({ namespaces }) => namespaces === undefined || namespaces.includes(namespace));
+const byNamespace = new WeakMap<Rules, Map<string, readonly Rule[]>>();
+
+/** The rules that hold in a namespace, the same list each time. */
+export function rulesIn(namespace: string, rules: Rules): readonly Rule[] {
+  const known = byNamespace.get(rules) ?? new Map<string, readonly Rule[]>();
+  byNamespace.set(rules, known);
+  const here =
+    known.get(namespace) ??
+    rules.all.filter(({ namespaces }) => namespaces === undefined || namespaces.includes(namespace));
+  known.set(namespace, here);
+  return here;
 }
+
+// Ten thousand machines have a handful of images.
+const MOST_KNOWN = 1000;
+const byRules = new WeakMap<readonly Rule[], Map<string, Match | undefined>>();
 
 /** What the rules make of a value: the rule with the longest `from` wins. Undefined where none takes it. */
 export function matchUrl(value: string, rules: readonly Rule[]): Match | undefined {
+  const known = byRules.get(rules) ?? new Map<string, Match | undefined>();
+  byRules.set(rules, known);
+  if (known.has(value)) return known.get(value);
+  const match = bestMatch(value, rules);
+  if (known.size >= MOST_KNOWN) known.clear();
+  known.set(value, match);
+  return match;
+}
+
+function bestMatch(value: string, rules: readonly Rule[]): Match | undefined {
   const url = readUrl(value);
   if (url === undefined) return undefined;
   const matches = rules.flatMap((rule) => {

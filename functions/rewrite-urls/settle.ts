@@ -35,7 +35,8 @@ export async function settle(
     await tally.try(key, async () => {
       if (owesFields(object)) await finishGivingBack(context, object);
       if (isWork(decision, object, context.now())) {
-        tally.done(await onObject(context.cluster, keyOf(object), (live) => carryOut(context, live, terms), object));
+        const act = (live: KubeObject) => carryOut(context, live, terms, live === object ? decision : undefined);
+        tally.done(await onObject(context.cluster, keyOf(object), act, object));
       }
     });
     await report(context, object, decision);
@@ -53,6 +54,12 @@ function isWork(decision: Decision, object: KubeObject, now: Temporal.Instant): 
 /** Tells people on the object why a URL in it stays; what was contested or asked in vain is told where it is found. */
 async function report(context: Context, object: KubeObject, decision: Decision): Promise<void> {
   if (decision.verdict !== "refuse" || decision.because === "contested") return;
-  const note = refusalSentence(decision);
-  await tell(context, { regarding: object, type: "Warning", reason: "RewriteRefused", action: "Rewrite", note });
+  await tell(context, {
+    regarding: object,
+    type: "Warning",
+    reason: "RewriteRefused",
+    action: "Rewrite",
+    note: refusalSentence(decision),
+    state: [decision.because, ...decision.paths].join("\n"),
+  });
 }

@@ -26,13 +26,12 @@ export function fieldsUnder(root: Readonly<Record<string, unknown>>, field: stri
   return found;
 }
 
-/** A copy of `value` with these strings in place of those at their paths; a path that leads to no string is passed over. */
-export function withStrings(value: unknown, strings: ReadonlyMap<string, string>, path: string): unknown {
-  if (typeof value === "string") return strings.get(path) ?? value;
-  if (Array.isArray(value)) return value.map((item, index) => withStrings(item, strings, `${path}[${index}]`));
+/** A copy of `value` with a string in place of that at the end of these steps, which must lead to one; the rest is shared. */
+export function withString(value: unknown, [step, ...rest]: FoundString["steps"], text: string): unknown {
+  if (step === undefined) return text;
+  if (Array.isArray(value)) return value.map((item, index) => (index === step ? withString(item, rest, text) : item));
   if (!isRecord(value)) return value;
-  const fields = Object.entries(value).map(([field, one]) => [field, withStrings(one, strings, below(path, field))]);
-  return Object.fromEntries(fields);
+  return { ...value, [step]: withString(value[step], rest, text) };
 }
 
 type Fields = Readonly<Record<string, unknown>>;

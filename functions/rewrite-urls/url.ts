@@ -76,6 +76,7 @@ export function hostOf(value: string): string | undefined {
 
 /** `text` with the user info of every URL in it masked, for logs, Events and messages. */
 export function redact(text: string): string {
+  if (!text.includes("@")) return text;
   return text.replaceAll(/([a-z][a-z0-9+.-]*:\/\/)[^\s/?#"'<>]*@/gi, "$1***@");
 }
 

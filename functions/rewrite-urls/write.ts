@@ -4,7 +4,7 @@ import { onObject } from "../../shared/retry.ts";
 import type { UrlChange } from "./findings.ts";
 import { earlierOwners, givenBack, ownersOf } from "./managed-fields.ts";
 import { OUR_ANNOTATIONS, REWRITE_RECORD, REWRITTEN_FROM, type RewriteRecord, recordOf } from "./record.ts";
-import { patchBetween, stringsUnder, withStrings } from "./strings.ts";
+import { patchBetween, stringsUnder, withString } from "./strings.ts";
 
 type Annotations = Readonly<Record<string, string | null>>;
 
@@ -23,8 +23,11 @@ export async function writeUrls(
   annotations: Annotations,
 ): Promise<void> {
   const urls = new Map(changes.map(({ path, to }) => [path, to]));
-  const spec = withStrings(live.spec, urls, "spec");
   const places = stringsUnder(live, "spec").filter(({ path }) => urls.has(path));
+  const spec = places.reduce<unknown>(
+    (value, { steps: [, ...below], path, value: old }) => withString(value, below, urls.get(path) ?? old),
+    live.spec,
+  );
   const before = recordOf(live);
   const record: RewriteRecord = {
     wrote: { ...before?.wrote, ...Object.fromEntries(urls) },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { earlierOwners, givenBack, ownersOf, writerOf } from "../../functions/rewrite-urls/managed-fields.ts";
-import { stringsUnder, withStrings } from "../../functions/rewrite-urls/strings.ts";
+import { stringsUnder, withString } from "../../functions/rewrite-urls/strings.ts";
 import { FIELD_MANAGER } from "../../shared/marks.ts";
 import type { KubeObject } from "../../shared/object.ts";
 import { object } from "../build/objects.ts";
@@ -19,8 +19,8 @@ function holding(spec: Fields, ...managedFields: ReturnType<typeof entry>[]): Ku
 
 /** The shares of each former owner when the string at `path` becomes "new". */
 function shares(one: KubeObject, path: string, to = "new"): Fields {
-  const spec = withStrings(one.spec, new Map([[path, to]]), "spec");
   const places = stringsUnder(one, "spec").filter((place) => place.path === path);
+  const spec = places.reduce<unknown>((value, { steps }) => withString(value, steps.slice(1), to), one.spec);
   return Object.fromEntries(ownersOf(one, { ...one, spec }, places).map(({ manager, fields }) => [manager, fields]));
 }
 

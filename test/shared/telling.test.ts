@@ -31,6 +31,57 @@ describe("tell", () => {
   );
 });
 
+describe("telling again", () => {
+  const other: EventRecord = { ...event, regarding: metal3MachineTemplate("u") };
+  const changed: EventRecord = { ...event, note: "another note" };
+  const inState = (state: string, note = "n"): EventRecord => ({ ...event, state, note });
+
+  it.each<[string, EventRecord, EventRecord, number]>([
+    ["the same", event, event, 1],
+    ["of another object", event, other, 2],
+    ["with another reason", event, { ...event, reason: "Other" }, 2],
+    ["with another note", event, changed, 2],
+    ["the same state with another note", inState("s"), inState("s", "another note"), 1],
+    ["another state", inState("s"), inState("t"), 2],
+  ])("%s -> sent %4$i times", async (_situation, first, second, times) => {
+    const { context, sent } = counting();
+    await tell(context, first);
+    await tell(context, second);
+    expect(sent()).toBe(times);
+  });
+
+  it("half an hour later -> sent again, since the API server forgets", async () => {
+    const { world, context, sent } = counting();
+    await tell(context, event);
+    world.pass({ minutes: 29 });
+    await tell(context, event);
+    expect(sent()).toBe(1);
+    world.pass({ minutes: 1 });
+    await tell(context, event);
+    expect(sent()).toBe(2);
+  });
+
+  it("it failed -> sent again", async () => {
+    const { context, sent } = counting({ failures: 1 });
+    await tell(context, event);
+    await tell(context, event);
+    expect(sent()).toBe(2);
+  });
+
+  function counting({ failures = 0 } = {}) {
+    let sent = 0;
+    const world = bench([template], {}, (inner) => ({
+      ...inner,
+      async record(one) {
+        sent += 1;
+        if (sent <= failures) throw new ClusterError("unavailable", "x");
+        await inner.record(one);
+      },
+    }));
+    return { world, context: world.context, sent: () => sent };
+  }
+});
+
 describe("tally", () => {
   const tally = () => createTally(createLog("silent", "test"));
   const act = { noun: "template", done: "held", object: keyOf(template), because: "not-held" };
