@@ -4,8 +4,7 @@ import { bareList, parseRate, shellScript } from "./baselines.ts";
 import { type Case, casesIn } from "./cases.ts";
 import { sweep } from "./events.ts";
 import { startGenerated } from "./live.ts";
-import type { Measured } from "./measure.ts";
-import { measure } from "./measure.ts";
+import { inShort, type Measured, measure } from "./measure.ts";
 import type { Options } from "./options.ts";
 import { listedPaths } from "./requests.ts";
 import type { Row } from "./row.ts";
@@ -69,9 +68,10 @@ export async function liveRows(
     const measured: [Case, Measured][] = [];
     for (const one of [first, ...rest]) {
       if (!only.includes(one.group) || (machines > LARGE && one.isForLarge !== true)) continue;
-      say(one.name);
       const again = async () => void (one.isOnce !== true && lists.push(await bareList(kubeconfig, paths)));
-      measured.push([one, await runCase(stage, one, served, again)]);
+      const cost = await runCase(stage, one, served, again);
+      say(`${one.name}: ${inShort(cost)}`);
+      measured.push([one, cost]);
     }
     const shell = only.includes("shell") && machines <= LARGE ? await shellScript(kubeconfig, folder) : undefined;
     if (typeof shell === "string") say(shell);

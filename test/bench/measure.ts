@@ -44,6 +44,13 @@ export async function measure(controlPlane: ControlPlane, served: Served, act: (
   }
 }
 
+/** One line for whoever waits for the table. */
+export function inShort(measured: Measured): string {
+  if ("failure" in measured) return measured.failure;
+  const { wallMs, cpuMs, requests } = measured.cost;
+  return `${requests.all} requests, ${(wallMs / 1000).toFixed(3)} s, ${(cpuMs / 1000).toFixed(2)} s of CPU`;
+}
+
 /** The one in the middle of several measurements by wall time; the first failure where any failed. */
 export function medianOf(several: readonly Measured[]): Measured {
   const failed = several.find((one) => "failure" in one);
