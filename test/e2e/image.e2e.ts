@@ -15,6 +15,7 @@ const template = metal3MachineTemplate("t");
 let built = "";
 let pulled = "";
 let reference = "";
+let pushed: string[] = [];
 let image: UnpackedImage;
 
 async function crane(...args: readonly string[]): Promise<string> {
@@ -43,7 +44,7 @@ beforeAll(async () => {
   built = join(runFolder(), "built");
   pulled = join(runFolder(), "pulled");
   reference = `${address}/capi-caretaker:test`;
-  await npmRunImage("--out", built, "--push", reference);
+  pushed = await npmRunImage("--out", built, "--push", reference);
   await crane("pull", "--format", "oci", reference, pulled);
   image = unpackImage(pulled, "amd64", join(runFolder(), "root"));
   mkdirSync(runFolder("data"), { recursive: true });
@@ -58,6 +59,7 @@ test("built once more -> the same digest", { timeout: 600_000 }, async () => {
 });
 
 test("pushed and pulled -> every byte is what was built, for both architectures", async () => {
+  expect(pushed.at(-1)).toBe(`${reference.replace(/:test$/, "")}@${digestIn(built)}`);
   expect(await crane("digest", reference)).toBe(digestIn(built));
   expect(digestIn(pulled)).toBe(digestIn(built));
   expect(architecturesIn(pulled)).toEqual(["amd64", "arm64"]);
