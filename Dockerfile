@@ -1,4 +1,5 @@
-# One image for all functions; the function's name is the argument. Build it with the digest of the node image you trust:
+# One image for all functions; the function's name is the argument. `npm run image` makes one without a container engine and
+# without a shell inside, which starts the same files. This one is built with the digest of the node image you trust:
 #   docker build --build-arg NODE_DIGEST=sha256:… --build-arg VERSION=… --build-arg REVISION=… -t capi-caretaker .
 ARG NODE_IMAGE=node:26-slim
 ARG NODE_DIGEST
@@ -19,7 +20,7 @@ LABEL org.opencontainers.image.title="capi-caretaker" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 ENV NODE_ENV=production
-COPY --from=bundle /src/dist/caretaker.mjs /app/caretaker.mjs
+COPY --from=bundle /src/dist/ /app/
 # A number, because the kubelet cannot tell of a name whether it is root.
 USER 65532:65532
 EXPOSE 8080

@@ -5,9 +5,10 @@ import { z } from "zod";
 import { bundledPackages, licencesText } from "../artefacts/licences.ts";
 import { fetchDebian, fetchNode } from "./download.ts";
 import { packLayer } from "./layer.ts";
+import { checkLinkage } from "./linkage.ts";
 import { type Layer, type Start, writeLayout } from "./oci.ts";
 import { ARCHITECTURES, type Architecture, DEBIAN, NODE } from "./pins.ts";
-import { makeAppRoot, makeNodeRoot, makeSystemRoot, USER } from "./root.ts";
+import { makeAppRoot, makeNodeRoot, makeSystemRoot, NODE_PATH, USER } from "./root.ts";
 
 const PROJECT = join(import.meta.dirname, "../..");
 const DOWNLOADS = join(PROJECT, "build/downloads");
@@ -99,6 +100,7 @@ async function layersOf(
   const parts = partsOf(architecture, node);
   makeSystemRoot(system, parts.libraries);
   makeNodeRoot(runtime, parts.runtime);
+  checkLinkage(join(runtime, NODE_PATH), system, architecture);
   makeAppRoot(app, bundle, licences);
   return [
     await packLayer(system, layout, DEBIAN.map((pin) => `${pin.name} ${pin.version}`).join(", ")),

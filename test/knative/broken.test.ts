@@ -228,6 +228,18 @@ const BREACHES: readonly Breach[] = [
     "has no readiness probe",
   ],
   [
+    "a readiness probe by the second",
+    set("Service rewrite-urls", `${CONTAINER} readinessProbe periodSeconds`, 1),
+    "everyFunctionIsServedWell",
+    "is asked by the second whether it is ready",
+  ],
+  [
+    "a startup probe",
+    set("Service rewrite-urls", `${CONTAINER} startupProbe`, { httpGet: { path: "/health/readiness" } }),
+    "everyFunctionIsServedWell",
+    "waits for the kubelet at its start",
+  ],
+  [
     "no memory limit",
     set("Service rewrite-urls", `${CONTAINER} resources limits memory`, undefined),
     "everyFunctionIsServedWell",

@@ -210,6 +210,10 @@ function problemsOf({ metadata, spec }: Service): Problems {
     [isDeepStrictEqual(container.args, [metadata.name]), "serves another function"],
     [container.readinessProbe?.httpGet.path === "/health/readiness", "has no readiness probe"],
     [container.livenessProbe?.httpGet.path === "/health/liveness", "has no liveness probe"],
+    // Without a period Knative's queue-proxy asks every 50 ms until the function is ready (serving pkg/queue/readiness). With
+    // one, or with a startup probe, which is the kubelet's, it is asked once a second at most: a start is done well before.
+    [container.readinessProbe?.periodSeconds === undefined, "is asked by the second whether it is ready"],
+    [container.startupProbe === undefined, "waits for the kubelet at its start"],
     [[requests, limits].every((all) => all.cpu && all.memory), "says not what it takes"],
     [mebibytes(requests.memory) <= mebibytes(limits.memory), "asks for more memory than it may take"],
     [Object.keys(scale).every((name) => SCALES.includes(name)), "says in another way how it scales"],

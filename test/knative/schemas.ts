@@ -69,13 +69,14 @@ export type ApiServerSource = z.infer<typeof ApiServerSource>;
 
 export const PingSource = z.object({ metadata, spec: z.object({ schedule: z.string(), sink: Destination }) });
 
-const Probe = z.object({ httpGet: z.object({ path: z.string() }) });
+const Probe = z.object({ httpGet: z.object({ path: z.string() }), periodSeconds: z.number().optional() });
 
 const Container = z.looseObject({
   image: z.string(),
   args: z.array(z.string()).default([]),
   readinessProbe: Probe.optional(),
   livenessProbe: Probe.optional(),
+  startupProbe: Probe.optional(),
   resources: z.object({ requests: Attributes.default({}), limits: Attributes.default({}) }).optional(),
   securityContext: z.unknown().optional(),
 });
