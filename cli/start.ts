@@ -1,8 +1,9 @@
 import { connect, connectCallers } from "../shared/connect.ts";
 import type { Handle } from "../shared/context.ts";
 import { InputError } from "../shared/input-error.ts";
+import { startServer } from "../shared/listen.ts";
 import { createLog, type Log } from "../shared/log.ts";
-import { createApp, startServer } from "../shared/serve.ts";
+import { createApp } from "../shared/serve.ts";
 import { readSettings, type Settings } from "../shared/settings.ts";
 import { runProgram } from "./exit.ts";
 

@@ -51,7 +51,7 @@ const READS_ENVIRONMENT: readonly RegExp[] = [
 /** What a decision may never reach by an import of values: clients, servers, clocks, writes and whatever hides them. */
 const EFFECTS: readonly RegExp[] = [
   IMPLEMENTATIONS,
-  /^shared\/(callers|change|connect|context|copies|dry-run|facts|finish-copies|log|recreate|reply|retry|serve|settings|tally|tell)\.ts$/,
+  /^shared\/(callers|change|connect|context|copies|dry-run|facts|finish-copies|listen|log|recreate|reply|retry|serve|settings|tally|tell)\.ts$/,
   /^node:(?!util$)/,
   /^(@kubernetes\/|cloudevents|hono|@hono\/|jose|pino|yaml)/,
   new RegExp(`^${COMPUTED}$`),
