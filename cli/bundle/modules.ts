@@ -32,6 +32,11 @@ export const lazyModules: Plugin = {
       const file = LAZY_PACKAGES[path];
       const builtin: unknown = process.getBuiltinModule(path);
       const loading = file === undefined ? `process.getBuiltinModule(${JSON.stringify(path)})` : `require("./${file}")`;
+      if (path === "node:assert") {
+        const whole = `new Proxy(()=>{},{apply:(_,__,args)=>${loading}(...args),get:(_,name)=>${loading}[name]})`;
+        return { contents: `module.exports=${whole}` };
+      }
+      // What may be called or extended itself cannot wait.
       if (typeof builtin === "function" || path === "node:process") return { contents: `module.exports=${loading}` };
       const names = Object.keys(builtin ?? load(path)).filter(
         (name) => name !== "default" && name !== "module.exports",

@@ -2,7 +2,7 @@ import { connect, connectCallers } from "../../shared/connect.ts";
 import type { Handle } from "../../shared/context.ts";
 import { startServer } from "../../shared/listen.ts";
 import { createLog, type Log } from "../../shared/log.ts";
-import { createApp } from "../../shared/serve.ts";
+import { type App, createApp } from "../../shared/serve.ts";
 import { readSettings, type Settings } from "../../shared/settings.ts";
 import { runProgram } from "../exit.ts";
 
@@ -23,8 +23,15 @@ async function start(name: string, { handle, prepare }: Concern): Promise<void> 
   await prepare?.(settings, log);
   const now = () => Temporal.Now.instant();
   const checkCaller = await connectCallers(settings, now);
-  const context = { cluster: await connect(settings), settings, log, now };
-  const server = await startServer(createApp(name, handle, context, checkCaller), settings.port);
+  const probed = Promise.withResolvers<void>();
+  const context = { cluster: await connect(settings, probed.promise), settings, log, now };
+  const app = createApp(name, handle, context, checkCaller);
+  const answer: App = async (asked) => {
+    // Knative asks for the readiness before it lets the first event through: time enough to connect.
+    if (asked.method === "GET") setImmediate(probed.resolve);
+    return app(asked);
+  };
+  const server = await startServer(answer, settings.port);
   log.info({ port: server.port, dryRun: settings.dryRun }, "serving");
   const drain = async () => {
     log.info("draining");
