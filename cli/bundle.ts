@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type BuildOptions, build } from "esbuild";
-import { LAZY_PACKAGES, lazyModules, wholeZod } from "./bundle/modules.ts";
+import { LAZY_PACKAGES, lazyModules, noLogThreads, wholeZod } from "./bundle/modules.ts";
 import { openToAll, writeCompileCache } from "./bundle/warm.ts";
 
 const PROJECT = join(import.meta.dirname, "..");
@@ -45,7 +45,7 @@ export async function bundle(folder: string): Promise<Made> {
       outfile: join(folder, `${name}.mjs`),
       banner: { js: REQUIRE },
       external: Object.values(LAZY_PACKAGES).map((file) => `./${file}`),
-      plugins: [wholeZod, lazyModules],
+      plugins: [wholeZod, noLogThreads, lazyModules],
     }),
   );
   const packages = Object.entries(LAZY_PACKAGES).map(([name, file]) =>

@@ -58,3 +58,13 @@ export const wholeZod: Plugin = {
     });
   },
 };
+
+/** Logs go to stdout from the thread that writes them; what starts threads for that would be loaded by every start. */
+export const noLogThreads: Plugin = {
+  name: "no-log-threads",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/pino\/lib\/transport\.js$/ }, () => {
+      return { contents: `module.exports=()=>{throw new Error("the bundle has no transports of logs")}` };
+    });
+  },
+};
