@@ -34,7 +34,8 @@ export function readChange(headers: Readonly<Record<string, string>>, body: stri
   if (action === undefined) {
     throw new InputError(`events of type ${event.type} are not handled here; filter them out in the Trigger`);
   }
-  const object = KubeObject.safeParse(dataOf(event));
+  // One object is checked at a time here, so that the first event need not wait for zod to compile its check.
+  const object = KubeObject.safeParse(dataOf(event), { jitless: true });
   if (!object.success) throw new InputError(`data is no Kubernetes object: ${z.prettifyError(object.error)}`);
   for (const text of [object.data.metadata.name, object.data.metadata.namespace ?? ""]) {
     if (!isPathSegment(text))

@@ -10,9 +10,12 @@ import type { Settings } from "./settings.ts";
  * are seen of it, with DRY_RUN it takes no writes.
  *
  * Throws an InputError when a snapshot or a kubeconfig cannot be read, or none is named outside a cluster.
+ *
+ * @param soon when to connect to a live one ahead of the first call; at that call where it is left out
  */
-export async function connect(settings: Settings): Promise<Cluster> {
-  const cluster = settings.snapshot === undefined ? await live(settings) : await snapshot(settings.snapshot, settings);
+export async function connect(settings: Settings, soon?: Promise<void>): Promise<Cluster> {
+  const cluster =
+    settings.snapshot === undefined ? await live(settings, soon) : await snapshot(settings.snapshot, settings);
   const seen = inNamespaces(cluster, settings);
   return settings.dryRun ? dryRun(seen) : seen;
 }
@@ -40,9 +43,9 @@ export async function connectCallers(
 }
 
 // Each way to a cluster loads only what it needs: the client library is most of a function's start-up time.
-async function live(settings: Settings): Promise<Cluster> {
+async function live(settings: Settings, soon?: Promise<void>): Promise<Cluster> {
   const { kubernetesCluster } = await import("./kubernetes/cluster.ts");
-  return kubernetesCluster(settings);
+  return kubernetesCluster(settings, undefined, soon);
 }
 
 async function snapshot(folder: string, settings: Settings): Promise<Cluster> {

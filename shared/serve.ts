@@ -1,7 +1,4 @@
-import { createServer, type ServerResponse } from "node:http";
-import { getRequestListener } from "@hono/node-server";
-import { Hono, type MiddlewareHandler } from "hono";
-import { bodyLimit } from "hono/body-limit";
+import { validateHeaderValue } from "node:http";
 import type { CheckCaller } from "./callers.ts";
 import { type Change, readChange } from "./change.ts";
 import type { Context, Handle } from "./context.ts";
@@ -10,6 +7,28 @@ import { InputError } from "./input-error.ts";
 import { replyTo } from "./reply.ts";
 
 const HOW_TO_CALL = "POST a CloudEvent to /, or GET /health/liveness or /health/readiness\n";
+const HEALTH: ReadonlySet<string> = new Set(["/health/liveness", "/health/readiness"]);
+
+/** One HTTP request. */
+export interface Asked {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** By lower-case names; several of one name have commas between them. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body to its end, undefined when that is longer than `most` bytes. Rejects where the connection is lost. */
+  text(most: number): Promise<string | undefined>;
+}
+
+/** What to answer. Without a body, none is sent. */
+export interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** Answers every request, and never rejects. */
+export type App = (asked: Asked) => Promise<Answer>;
 
 /**
  * The HTTP contract of one function: 204 handled, 200 with one reply CloudEvent when something was done, 400 and 413
@@ -21,84 +40,64 @@ const HOW_TO_CALL = "POST a CloudEvent to /, or GET /health/liveness or /health/
  * @param name the function's, for the source of its replies
  * @param checkCaller undefined lets everybody in
  */
-export function createApp(name: string, handle: Handle, context: Context, checkCaller?: CheckCaller): Hono {
-  const app = new Hono();
+export function createApp(name: string, handle: Handle, context: Context, checkCaller?: CheckCaller): App {
   const { log, settings } = context;
   if (settings.callers !== undefined && checkCaller === undefined) throw new Error("nothing checks the callers");
-  const limit = bodyLimit({
-    maxSize: settings.maxEventBytes,
-    onError: (c) =>
-      c.text(`the event is larger than MAX_EVENT_BYTES (${settings.maxEventBytes}); the sweep does its work\n`, 413),
-  });
 
-  const onlyCallers: MiddlewareHandler = async (c, next) => {
-    const refusal = await checkCaller?.(c.req.header("authorization"));
-    if (refusal === undefined) return next();
+  const refuse = async (authorization: string | undefined): Promise<Answer | undefined> => {
+    const refusal = await checkCaller?.(authorization);
+    if (refusal === undefined) return undefined;
     const { status, reason, subject } = refusal;
     log.warn({ status, reason, subject }, "caller refused");
-    if (status === 403) return c.text("this sender may not send events here\n", 403);
-    return c.text("a valid token is needed\n", 401, { "www-authenticate": "Bearer" });
+    if (status === 403) return plain(403, "this sender may not send events here\n");
+    return plain(401, "a valid token is needed\n", { "www-authenticate": "Bearer" });
   };
 
-  app.post("/", onlyCallers, limit, async (c) => {
-    const body = await c.req.text();
-    let change: Change;
+  const read = (headers: Asked["headers"], body: string): Change | Answer => {
     try {
-      change = readChange(c.req.header(), body);
+      return readChange(headers, body);
     } catch (error) {
       // Only reading the event may blame the sender; whatever fails later is ours and worth another try.
       if (!(error instanceof InputError)) throw error;
       log.warn({ reason: error.message }, "event refused");
-      return c.text(`${error.message}\n`, 400);
+      return plain(400, `${error.message}\n`);
     }
+  };
+
+  const take = async ({ headers, text }: Asked): Promise<Answer> => {
+    const refused = await refuse(headers.authorization);
+    if (refused !== undefined) return refused;
+    const body = await text(settings.maxEventBytes);
+    if (body === undefined) {
+      const said = `the event is larger than MAX_EVENT_BYTES (${settings.maxEventBytes}); the sweep does its work\n`;
+      return plain(413, said);
+    }
+    const change = read(headers, body);
+    if ("status" in change) return change;
     if (change.type === "object" && !isLookedAt(change.object.metadata.namespace ?? "", settings)) {
-      return c.body(null, 204);
+      return { status: 204 };
     }
-    const outcome = await handle(context, change).catch((error: unknown) => {
-      // Hono hands only Errors to onError.
-      throw error instanceof Error ? error : new Error(String(error));
-    });
+    const outcome = await handle(context, change);
     const reply = replyTo(change, outcome, { name, at: context.now(), dryRun: settings.dryRun });
-    if (reply === undefined) return c.body(null, 204);
-    return c.body(reply.body, 200, reply.headers);
-  });
-  app.get("/health/liveness", (c) => c.text("OK\n"));
-  app.get("/health/readiness", (c) => c.text("OK\n"));
+    if (reply === undefined) return { status: 204 };
+    for (const [field, value] of Object.entries(reply.headers)) validateHeaderValue(field, value);
+    return { status: 200, ...reply };
+  };
 
-  app.notFound((c) => c.text(HOW_TO_CALL, 400));
-  app.onError((error, c) => {
-    log.error({ err: error }, "event failed, to be sent again");
-    return c.text("not done yet; send it again\n", 503);
-  });
-  return app;
+  return async (asked) => {
+    const { method, path } = asked;
+    if ((method === "GET" || method === "HEAD") && HEALTH.has(path)) return plain(200, "OK\n");
+    if (method !== "POST" || path !== "/") return plain(400, HOW_TO_CALL);
+    try {
+      return await take(asked);
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      log.error({ err: error }, "event failed, to be sent again");
+      return plain(503, "not done yet; send it again\n");
+    }
+  };
 }
 
-export interface Server {
-  readonly port: number;
-  /** Takes no new connection and resolves once every request under way is answered. */
-  close(): Promise<void>;
-}
-
-/** Listens on all interfaces. Port 0 takes a free one. Rejects when the port is taken. */
-export function startServer(app: Hono, port: number): Promise<Server> {
-  const underWay = new Set<ServerResponse>();
-  const http = createServer(getRequestListener(app.fetch));
-  http.on("request", (_, response) => {
-    underWay.add(response);
-    response.once("close", () => underWay.delete(response));
-  });
-  const close = () =>
-    new Promise<void>((closed, failed) => {
-      http.close((error) => (error === undefined ? closed() : failed(error)));
-      http.closeIdleConnections();
-      // A connection kept alive after its last answer would hold the process up until its client lets go.
-      for (const response of underWay) if (!response.headersSent) response.setHeader("connection", "close");
-    });
-  return new Promise((resolve, reject) => {
-    http.once("error", reject);
-    http.listen(port, () => {
-      const address = http.address();
-      resolve({ port: typeof address === "object" && address !== null ? address.port : port, close });
-    });
-  });
+function plain(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Answer {
+  return { status, headers: { "content-type": "text/plain; charset=UTF-8", ...headers }, body };
 }

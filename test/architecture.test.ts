@@ -29,8 +29,6 @@ const PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
     /^shared\/(change|reply)\.ts$/,
     /^cli\/demo\/source\.ts$/, // plays the ApiServerSource, so it makes events
   ],
-  "@hono/node-server": [/^shared\/serve\.ts$/],
-  hono: [/^shared\/serve\.ts$/],
   jose: [/^shared\/callers\.ts$/],
   pino: [/^shared\/log\.ts$/],
   yaml: [
@@ -42,7 +40,7 @@ const PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   zod: [/./],
   esbuild: [
-    /^cli\/bundle\.ts$/,
+    /^cli\/bundle(\.ts$|\/)/,
     /^cli\/artefacts\/licences\.ts$/, // asks what the bundle holds
   ],
 };
@@ -55,9 +53,9 @@ const READS_ENVIRONMENT: readonly RegExp[] = [
 /** What a decision may never reach by an import of values: clients, servers, clocks, writes and whatever hides them. */
 const EFFECTS: readonly RegExp[] = [
   IMPLEMENTATIONS,
-  /^shared\/(callers|change|connect|context|copies|dry-run|facts|finish-copies|log|recreate|reply|retry|serve|settings|shared-look|tally|tell)\.ts$/,
+  /^shared\/(callers|change|connect|context|copies|dry-run|facts|finish-copies|listen|log|recreate|reply|retry|serve|settings|shared-look|tally|tell)\.ts$/,
   /^node:(?!util$)/,
-  /^(@kubernetes\/|cloudevents|hono|@hono\/|jose|pino|yaml)/,
+  /^(@kubernetes\/|cloudevents|jose|pino|yaml)/,
   new RegExp(`^${COMPUTED}$`),
 ];
 /** Effects by name that are none in use: the file that imports it, and what it imports. */
@@ -240,7 +238,6 @@ describe("the check itself", () => {
       "imports @kubernetes/client-node",
     ],
     ["cloudevents elsewhere", "shared/serve.ts", 'import { HTTP } from "cloudevents";', "imports cloudevents"],
-    ["hono elsewhere", "functions/a/index.ts", 'import { bodyLimit } from "hono/body-limit";', "imports hono"],
     ["pino elsewhere, types too", "shared/a.ts", 'import type { Logger } from "pino";', "imports pino"],
     ["yaml elsewhere", "cli/plan.ts", 'import { parse } from "yaml";', "imports yaml"],
     ["a package that nobody owns", "shared/a.ts", 'import _ from "lodash";', "imports lodash, which belongs to nobody"],

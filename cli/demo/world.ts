@@ -1,7 +1,8 @@
 import type { Context, Handle } from "../../shared/context.ts";
+import { startServer } from "../../shared/listen.ts";
 import { createLog } from "../../shared/log.ts";
 import type { KubeObject } from "../../shared/object.ts";
-import { createApp, startServer } from "../../shared/serve.ts";
+import { createApp } from "../../shared/serve.ts";
 import { readSettings } from "../../shared/settings.ts";
 import { type SnapshotCluster, snapshotCluster } from "../../shared/snapshot/cluster.ts";
 import type { StoreChange } from "../../shared/snapshot/store.ts";

@@ -62,7 +62,7 @@ export function parseRules(text: string, file: string): Rules {
   const broken = document.errors.map(({ message, pos }) => at(pos[0], message));
   if (broken.length > 0) throw new InputError(broken.join("\n"));
   const value = toPlain(document, file);
-  const parsed = RulesDocument.safeParse(value);
+  const parsed = RulesDocument.safeParse(value, { jitless: true });
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => at(offsetOf(document, issue), described(issue, value)));
     throw new InputError(problems.join("\n"));

@@ -32,7 +32,15 @@ export interface RuleProblem {
 
 export function rulesFrom(all: readonly Rule[]): Rules {
   const plain = all.map(({ from, to, namespaces, check }) => [from.text, to.text, namespaces ?? null, check]);
-  return { all, hash: createHash("sha256").update(JSON.stringify(plain)).digest("hex").slice(0, 12) };
+  let hash: string | undefined;
+  return {
+    all,
+    get hash() {
+      // Made for the first object that asks: Node's crypto takes longer to load than all rules do.
+      hash ??= createHash("sha256").update(JSON.stringify(plain)).digest("hex").slice(0, 12);
+      return hash;
+    },
+  };
 }
 
 const byNamespace = new WeakMap<Rules, Map<string, readonly Rule[]>>();

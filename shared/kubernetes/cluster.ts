@@ -15,14 +15,21 @@ import { createObject, deleteObject, patchObject } from "./write.ts";
 /**
  * The cluster whose API server a kubeconfig names, or the one this program runs in.
  *
- * Nothing is sent before the first call. Throws an InputError when there is no configuration that can be read.
+ * Nothing is sent before the first call, or `soon`. Throws an InputError when there is no configuration that can be read.
  *
  * @param wait passes the time between two attempts of a call
+ * @param soon when the connection may be made, with its TLS session, so that the first call finds it there
  */
-export async function kubernetesCluster(settings: Pick<Settings, "kubeconfig">, wait?: Wait): Promise<Cluster> {
+export async function kubernetesCluster(
+  settings: Pick<Settings, "kubeconfig">,
+  wait?: Wait,
+  soon?: Promise<void>,
+): Promise<Cluster> {
   const transport = await createTransport(() => loadLogin(settings.kubeconfig));
   const request = createRequest(transport, wait);
   const kinds = createKinds(request);
+  // A connection that fails now is told by the first call that needs it.
+  soon?.then(() => request({ method: "GET", path: "/version" }, jsonOf)).catch(() => undefined);
   return {
     discover: kinds.discover,
     get: (key) =>

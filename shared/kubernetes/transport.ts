@@ -28,7 +28,14 @@ const KEEP_ALIVE = { keepAlive: true, timeout: 30_000, maxSockets: 32 };
 /** @param load gives the login, now and at every renewal */
 export async function createTransport(load: () => Promise<Login>): Promise<Transport> {
   let login = await load();
-  const agents = { plain: new Agent(KEEP_ALIVE), secure: new SecureAgent(KEEP_ALIVE) };
+  // TLS is loaded for the first call only.
+  let secure: SecureAgent | undefined;
+  let plain: Agent | undefined;
+  const agentFor = (isSecure: boolean) => {
+    if (isSecure) secure ??= new SecureAgent(KEEP_ALIVE);
+    else plain ??= new Agent(KEEP_ALIVE);
+    return isSecure ? secure : plain;
+  };
   return {
     async renew() {
       login = await load();
@@ -47,7 +54,7 @@ export async function createTransport(load: () => Promise<Login>): Promise<Trans
       };
       const whole = {
         ...options,
-        agent: options.agent ?? (isSecure ? agents.secure : agents.plain),
+        agent: options.agent ?? agentFor(isSecure),
         // An IPv6 address stands in brackets in a URL only.
         host: server.hostname.replace(/^\[|\]$/g, ""),
         port: server.port,

@@ -10,6 +10,7 @@ import { hasHold } from "../../shared/marks.ts";
 import { groupKindText, type KubeObject, keyOf } from "../../shared/object.ts";
 import { createApp } from "../../shared/serve.ts";
 import { snapshotCluster } from "../../shared/snapshot/cluster.ts";
+import { ask } from "../build/ask.ts";
 import { type Bench, bench } from "../build/bench.ts";
 import { resourceEvent } from "../build/events.ts";
 import { withLists } from "../build/lists.ts";
@@ -207,7 +208,7 @@ describe("a tenant's functions", () => {
       },
     }));
     const { headers, body } = resourceEvent("add", one);
-    const answer = await createApp("f", retain, b.context).request("/", {
+    const answer = await ask(createApp("f", retain, b.context), "/", {
       method: "POST",
       headers: { ...headers },
       body,

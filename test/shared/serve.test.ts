@@ -6,8 +6,10 @@ import { handle as retain } from "../../functions/retain-templates/index.ts";
 import { ClusterError } from "../../shared/cluster.ts";
 import { type Act, type Handle, NOTHING, type Outcome } from "../../shared/context.ts";
 import { InputError } from "../../shared/input-error.ts";
+import { startServer } from "../../shared/listen.ts";
 import { keyOf, keyText } from "../../shared/object.ts";
-import { createApp, startServer } from "../../shared/serve.ts";
+import { createApp } from "../../shared/serve.ts";
+import { ask } from "../build/ask.ts";
 import { bench } from "../build/bench.ts";
 import { binary, type Message, pingEvent, referenceEvent, resourceEvent, structuredEvent } from "../build/events.ts";
 import { metal3Machine, metal3MachineTemplate } from "../build/objects.ts";
@@ -20,7 +22,7 @@ const act: Act = { noun: "template", done: "held", object: keyOf(template), beca
 async function answer(handle: Handle, message: Message, request: RequestInit = {}, path = "/") {
   const app = createApp("some-function", handle, bench([template]).context);
   const init = { method: "POST", headers: { ...message.headers }, body: message.body, ...request };
-  const response = await app.request(path, init);
+  const response = await ask(app, path, init);
   return { status: response.status, body: await response.text(), headers: Object.fromEntries(response.headers) };
 }
 
@@ -52,6 +54,12 @@ describe("events", () => {
     ["several failures", failing(new AggregateError([new Error("x")])), event, 503],
     ["an InputError from within: the sender cannot mend it", failing(new InputError("x")), event, 503],
     ["a thrown text", failing("x"), event, 503],
+    [
+      "a reply that no header can hold",
+      did({ acts: [{ ...act, object: { ...act.object, name: "\u2028" } }], counts: {} }),
+      event,
+      503,
+    ],
   ])("%s -> $3", async (_, handle, message, status) => {
     expect((await answer(handle, message)).status).toBe(status);
   });
@@ -80,7 +88,7 @@ describe("events", () => {
       return NOTHING;
     };
     const app = createApp("f", handle, context);
-    await app.request("/", { method: "POST", ...event, headers: { ...event.headers } });
+    await ask(app, "/", { method: "POST", ...event, headers: { ...event.headers } });
     expect(seen).toEqual([context, { type: "object", action: "update", object: template }]);
   });
 
@@ -135,13 +143,13 @@ describe("the reply is exactly one valid CloudEvent", () => {
     const { context, live } = bench([template]);
     const app = createApp("retain-templates", retain, context);
     const { headers, body } = resourceEvent("add", template);
-    const response = await app.request("/", { method: "POST", headers: { ...headers }, body });
+    const response = await ask(app, "/", { method: "POST", headers: { ...headers }, body });
     expect(response.status).toBe(200);
     expect(response.headers.get("ce-type")).toBe("io.capi-caretaker.template.held");
     expect((await live(template)).metadata.finalizers).toEqual(["capi-caretaker.io/in-use"]);
     // Sent back by a Trigger without filter, it makes no loop.
     const back = { method: "POST", headers: Object.fromEntries(response.headers), body: await response.text() };
-    expect((await app.request("/", back)).status).toBe(204);
+    expect((await ask(app, "/", back)).status).toBe(204);
   });
 });
 
@@ -168,7 +176,7 @@ describe("size", () => {
   it("goes by MAX_EVENT_BYTES", async () => {
     const app = createApp("f", nothing, bench([], { MAX_EVENT_BYTES: "1024" }).context);
     const post = (length: number) =>
-      app.request("/", { method: "POST", headers: { ...event.headers }, body: "x".repeat(length) });
+      ask(app, "/", { method: "POST", headers: { ...event.headers }, body: "x".repeat(length) });
     expect((await post(1024)).status).toBe(400);
     expect((await post(1025)).status).toBe(413);
   });
@@ -194,12 +202,12 @@ describe("other requests", () => {
     ["GET", "/favicon.ico", 400],
   ])("%s %s -> %i", async (method, path, status) => {
     const app = createApp("f", nothing, bench([]).context);
-    expect((await app.request(path, { method })).status).toBe(status);
+    expect((await ask(app, path, { method })).status).toBe(status);
   });
 
   it("an unknown path says how to call", async () => {
     const app = createApp("f", nothing, bench([]).context);
-    expect(await (await app.request("/x")).text()).toContain("POST a CloudEvent to /");
+    expect(await (await ask(app, "/x")).text()).toContain("POST a CloudEvent to /");
   });
 
   it("a query does not matter", async () => {
@@ -246,7 +254,7 @@ it("whatever comes in -> a status of the contract, and a handled event has an em
       headers,
       body,
       async (method, at, given, sent) => {
-        const response = await app.request(`http://f${at === "" ? "/" : at}`, { method, headers: given, body: sent });
+        const response = await ask(app, `http://f${at === "" ? "/" : at}`, { method, headers: given, body: sent });
         expect([200, 204, 400, 413, 503]).toContain(response.status);
         if (response.status === 204) expect(await response.text()).toBe("");
         // The function does nothing here, so nothing is to be sent again either.
@@ -297,6 +305,33 @@ describe("over a real socket", () => {
     expect((await fetch(`${url}/health/readiness`)).status).toBe(200);
     expect((await fetch(`${url}/nothing`)).status).toBe(400);
     expect((await post(event)).status).toBe(204);
+  });
+
+  it("a request as no fetch sends it", async () => {
+    const { port } = await serving(nothing);
+    const speak = (text: string) =>
+      new Promise<string>((resolve, reject) => {
+        let said = "";
+        const socket = connect(port, "127.0.0.1", () => socket.write(text));
+        socket.setEncoding("utf8").on("data", (chunk) => {
+          said += chunk;
+          socket.destroy();
+        });
+        socket.on("close", () => resolve(said.slice(9, 12))).on("error", reject);
+      });
+    const headers = Object.entries(event.headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const post = (target: string, length: number, more = "") =>
+      `POST ${target} HTTP/1.1\r\nhost: f\r\n${headers.join("")}${more}content-length: ${length}\r\n\r\n${event.body}`;
+    const size = Buffer.byteLength(event.body);
+    expect(await speak(post("http://f", size))).toBe("204");
+    expect(await speak(post("http://f/?a=b", size))).toBe("204");
+    expect(await speak(post("http://f/machines", size))).toBe("400");
+    expect(await speak(post("*", size))).toBe("400");
+    expect(await speak(post("/", size, "ce-type: dev.knative.sources.ping\r\n"))).toBe("400");
+    // It is answered before its end, which never comes.
+    expect(await speak(post("/", 1e9))).toBe("413");
+    const endless = `POST / HTTP/1.1\r\nhost: f\r\ntransfer-encoding: chunked\r\n\r\n600000\r\n${"x".repeat(0x600000)}\r\n`;
+    expect(await speak(endless)).toBe("413");
   });
 
   it("what is no HTTP, or half of it, does not stop the next event", async () => {

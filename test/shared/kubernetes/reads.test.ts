@@ -1,7 +1,19 @@
-import { describe, expect, it } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it, vi } from "vitest";
 import { CORE, INFRASTRUCTURE } from "../../../shared/kinds.ts";
+import { kubernetesCluster } from "../../../shared/kubernetes/cluster.ts";
 import { metal3MachineTemplate } from "../../build/objects.ts";
-import { type Answer, type Asked, clusterOn, discovery, fakeApi, type Resource, status } from "./fake-api.ts";
+import {
+  type Answer,
+  type Asked,
+  clusterOn,
+  discovery,
+  type FakeApi,
+  fakeApi,
+  kubeconfigFor,
+  type Resource,
+  status,
+} from "./fake-api.ts";
 
 const TEMPLATE = { group: INFRASTRUCTURE, kind: "Metal3MachineTemplate" };
 const key = { ...TEMPLATE, namespace: "sylva", name: "t" };
@@ -81,6 +93,37 @@ describe("discovery", () => {
   ])("%s -> no discovery", async (_, groups, ofDefinitions, failure) => {
     const api = await fakeApi(({ path }) => (path === "/apis" ? groups : ofDefinitions));
     await expect((await clusterOn(api)).discover()).rejects.toMatchObject({ failure });
+  });
+});
+
+describe("a connection ahead of the first call", () => {
+  const connected = async (api: FakeApi, soon?: Promise<void>) => {
+    return kubernetesCluster({ kubeconfig: kubeconfigFor(api.url) }, async () => undefined, soon);
+  };
+
+  it("is made when it may be, and the first call takes it over", async () => {
+    const probed = Promise.withResolvers<void>();
+    const api = await fakeApi(({ path }) =>
+      path === "/version" ? { body: {} } : status(404, "NotFound", { name: "x" }),
+    );
+    const cluster = await connected(api, probed.promise);
+    expect(api.calls()).toEqual([]);
+    probed.resolve();
+    await vi.waitFor(() => expect(api.calls()).toEqual(["GET /version"]));
+    await delay(20);
+    await cluster.get({ group: "", kind: "ConfigMap", namespace: "sylva", name: "x" });
+    expect(api.connections()).toBe(1);
+  });
+
+  it.each<readonly [string, Answer]>([
+    ["is down", status(503, "ServiceUnavailable")],
+    ["may not be asked", status(403, "Forbidden")],
+    ["hangs up", "hang up"],
+  ])("is no failure where the server %s", async (_, answer) => {
+    const api = await fakeApi(({ path }) => (path === "/version" ? answer : status(404, "NotFound", { name: "x" })));
+    const cluster = await connected(api, Promise.resolve());
+    await vi.waitFor(() => expect(api.calls()).toContain("GET /version"));
+    expect(await cluster.get({ group: "", kind: "ConfigMap", namespace: "sylva", name: "x" })).toBeUndefined();
   });
 });
 
