@@ -49,6 +49,10 @@ function noting(cluster: Cluster, used: Set<string>): Cluster {
       note("list", kind);
       return cluster.list(kind, options);
     },
+    async *pages(kind, options) {
+      note("list", kind);
+      yield* cluster.pages(kind, options);
+    },
     async patch(object, patch) {
       note("patch", keyOf(object));
       return cluster.patch(object, patch);
@@ -166,6 +170,7 @@ const downloads = { template: { spec: { files: [{ contentFrom: { url: `${OLD}/a`
 
 const REWRITE_SCENES: readonly Scene[] = [
   ["a template with an old URL", [mgmt, picture, bareMetalHost("h")], send("add", picture)],
+  ["a Cluster that is unpaused", [mgmt, picture], send("update", mgmt)],
   ["a machine that has no host yet", [mgmt, born, bareMetalHost("h")], send("add", born)],
   [
     "configs with an old URL, found by a sweep",
