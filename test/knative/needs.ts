@@ -71,6 +71,7 @@ export const USES: Readonly<Record<FunctionName, Uses>> = {
     definitions: ["list"],
     events: ["create"],
     kinds: [
+      [CORE, ["Cluster"], ["get"]],
       [INFRASTRUCTURE, ["Metal3Machine"], ["get", "patch"]],
       [INFRASTRUCTURE, ["Metal3MachineTemplate"], ["patch"]],
       [BOOTSTRAP, ["KubeadmConfigTemplate", "RKE2ConfigTemplate"], ["patch"]],

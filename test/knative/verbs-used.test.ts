@@ -170,6 +170,7 @@ const downloads = { template: { spec: { files: [{ contentFrom: { url: `${OLD}/a`
 
 const REWRITE_SCENES: readonly Scene[] = [
   ["a template with an old URL", [mgmt, picture, bareMetalHost("h")], send("add", picture)],
+  ["a Cluster that is unpaused", [mgmt, picture], send("update", mgmt)],
   ["a machine that has no host yet", [mgmt, born, bareMetalHost("h")], send("add", born)],
   [
     "configs with an old URL, found by a sweep",
