@@ -29,8 +29,10 @@ const HEADER = [
 const scaled = (value: number | undefined, by: number, digits: number): string =>
   value === undefined ? "" : (value / by).toFixed(digits);
 
-const ratio = (value: number | undefined): string =>
-  value === undefined ? "" : value.toPrecision(2).replace(/e.*/, "");
+function ratio(value: number | undefined): string {
+  if (value === undefined) return "";
+  return value >= 10 ? value.toFixed(0) : value.toPrecision(2);
+}
 
 function cellsOf({ machines, name, measured, toBareList, toParse, toShell }: Row): readonly string[] {
   const head = [machines.toLocaleString("en"), name];

@@ -13,8 +13,8 @@ import { bundleOf } from "./served.ts";
 const MOST_FOR_PLAN = 30_000;
 const say = (text: string): void => console.error(text);
 
-async function bench(options: Options): Promise<readonly Row[]> {
-  const rows: Row[] = [];
+/** Measures all that is asked for; `rows` are there as they come, also when a later one fails. */
+async function bench(options: Options, rows: Row[]): Promise<void> {
   const bundle = bundleOf(options.project);
   const isLive = options.only.some((group) => group !== "plan");
   for (const machines of options.machines) {
@@ -24,7 +24,6 @@ async function bench(options: Options): Promise<readonly Row[]> {
       rows.push(...(await planRows(machines, options.project)));
     }
   }
-  return rows;
 }
 
 async function main(): Promise<void> {
@@ -35,10 +34,11 @@ async function main(): Promise<void> {
   }
   await build();
   const folder = runFolder();
+  const rows: Row[] = [];
   try {
-    const rows = await bench(options);
-    console.log(`${new Date().toISOString().slice(0, 10)}, ${thisMachine(totalmem())}\n\n${tableOf(rows)}`);
+    await bench(options, rows);
   } finally {
+    console.log(`${new Date().toISOString().slice(0, 10)}, ${thisMachine(totalmem())}\n\n${tableOf(rows)}`);
     await tearDown();
   }
   rmSync(folder, { recursive: true, force: true });
