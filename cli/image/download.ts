@@ -70,7 +70,7 @@ export function fetchNode({ name, integrity }: NodePin, version: string, folder:
   mkdirSync(folder, { recursive: true });
   rmSync(file, { force: true });
   // The archive of this machine's architecture is in npm's cache since `npm ci`.
-  const args = ["pack", "--silent", "--prefer-offline", "--pack-destination", folder, `${name}@${version}`];
+  const args = ["pack", "--loglevel=error", "--prefer-offline", "--pack-destination", folder, `${name}@${version}`];
   try {
     execFileSync("npm", args, { stdio: "pipe" });
   } catch (error) {
@@ -90,5 +90,6 @@ function isIntact(file: string, algorithm: string, hash: string, encoding: "hex"
 
 function saidBy(error: unknown): string {
   const stderr = error instanceof Error && "stderr" in error ? String(error.stderr) : "";
-  return (stderr.trim() || String(error)).replaceAll(/\s*\n\s*/g, " ");
+  // Warnings of apt, such as of a folder that its own user cannot read, tell nothing of why it failed.
+  return (stderr.replaceAll(/^W: .*$/gm, "").trim() || String(error)).replaceAll(/\s*\n\s*/g, " ");
 }
