@@ -47,7 +47,7 @@ const PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
 
 const READS_ENVIRONMENT: readonly RegExp[] = [
   /^cli\//,
-  /^shared\/kubernetes\/login\.ts$/, // what the kubelet sets inside a pod is no setting of a person
+  /^shared\/kubernetes\/load-login\.ts$/, // what the kubelet sets inside a pod is no setting of a person
 ];
 
 /** What a decision may never reach by an import of values: clients, servers, clocks, writes and whatever hides them. */

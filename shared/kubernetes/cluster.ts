@@ -5,7 +5,7 @@ import { lastDeletion } from "./deleted.ts";
 import { objectExists } from "./exists.ts";
 import { createKinds } from "./kinds.ts";
 import { listObjects, pagesOf, readObject } from "./list.ts";
-import { loadLogin } from "./login.ts";
+import { loadLogin } from "./load-login.ts";
 import { objectPath } from "./paths.ts";
 import { recordEvent } from "./record.ts";
 import { createRequest, jsonOf, type Wait } from "./request.ts";

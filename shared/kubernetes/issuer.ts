@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Issuer, IssuerSource } from "../callers.ts";
 import { ClusterError } from "../cluster.ts";
 import type { Settings } from "../settings.ts";
-import { loadLogin } from "./login.ts";
+import { loadLogin } from "./load-login.ts";
 import { createRequest, jsonOf, type Request, type Wait } from "./request.ts";
 import { type Call, createTransport } from "./transport.ts";
 

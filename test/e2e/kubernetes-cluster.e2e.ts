@@ -7,7 +7,7 @@ import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import type { Cluster } from "../../shared/cluster.ts";
 import { INFRASTRUCTURE, NAMESPACE } from "../../shared/kinds.ts";
 import { kubernetesCluster } from "../../shared/kubernetes/cluster.ts";
-import { loadLogin } from "../../shared/kubernetes/login.ts";
+import { loadLogin } from "../../shared/kubernetes/load-login.ts";
 import { createRequest, jsonOf } from "../../shared/kubernetes/request.ts";
 import { createTransport } from "../../shared/kubernetes/transport.ts";
 import { HOLD } from "../../shared/marks.ts";

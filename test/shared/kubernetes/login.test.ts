@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { InputError } from "../../../shared/input-error.ts";
-import { loadLogin } from "../../../shared/kubernetes/login.ts";
+import { loadLogin } from "../../../shared/kubernetes/load-login.ts";
 import { kubeconfigFor, TOKEN, temporaryFile, temporaryFolder } from "./fake-api.ts";
 
 afterEach(() => vi.unstubAllEnvs());

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { loadLogin } from "../../../shared/kubernetes/login.ts";
+import { loadLogin } from "../../../shared/kubernetes/load-login.ts";
 import { createRequest, jsonOf } from "../../../shared/kubernetes/request.ts";
 import { createTransport } from "../../../shared/kubernetes/transport.ts";
 import { type FakeApi, fakeApi, kubeconfigFor, TOKEN } from "./fake-api.ts";
