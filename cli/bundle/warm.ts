@@ -4,6 +4,7 @@ import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { NODE_FLAGS } from "./node-flags.ts";
 
 /** For `--import`: makes Node believe that this is a pod, with a service account where the kubelet would mount it. */
 export const POD = `data:text/javascript,${encodeURIComponent(`
@@ -42,7 +43,7 @@ export async function openToAll(folder: string): Promise<void> {
 }
 
 async function serveOnce(file: string, name: string, rules: string): Promise<void> {
-  const child = spawn(process.execPath, ["--import", POD, file, name], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, "--import", POD, file, name], {
     env: { ...POD_ENVIRONMENT, PORT: "0", REWRITE_RULES: rules },
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { bundledPackages, licencesText } from "../artefacts/licences.ts";
+import { NODE_FLAGS } from "../bundle/node-flags.ts";
 import { fetchDebian, fetchNode } from "./download.ts";
 import { packLayer } from "./layer.ts";
 import { checkLinkage } from "./linkage.ts";
@@ -50,7 +51,7 @@ export async function buildImage(layout: string): Promise<string> {
     const start: Start = {
       user: `${USER}:${USER}`,
       env: ["PATH=/usr/local/bin", "NODE_ENV=production"],
-      entrypoint: ["node", "/app/caretaker.mjs"],
+      entrypoint: ["node", ...NODE_FLAGS, "/app/caretaker.mjs"],
       port: 8080,
       labels: {
         "org.opencontainers.image.title": name,

@@ -32,14 +32,14 @@ export async function handleWith(context: Context, change: Change, source: Rules
   const rules = await source(context.log);
   if (change.type === "sweep") return lookAtAll(context, context.cluster, rules);
   const key = keyOf(change.object);
-  const home = () => inNamespaces(context.cluster, { ...context.settings, namespaces: [key.namespace] });
   if (mayJustBeUnpaused(change, context.now())) {
-    return afterUnpausing(context, key, rules, () => lookAtAll(context, home(), rules));
+    const home = inNamespaces(context.cluster, { ...context.settings, namespaces: [key.namespace] });
+    return afterUnpausing(context, key, rules, () => lookAtAll(context, home, rules));
   }
   if (!isWorthALook(change, rules)) return NOTHING;
   const live = await context.cluster.get(key);
   if (live === undefined) return NOTHING;
-  const facts = await gatherUrlFacts(home());
+  const facts = await gatherUrlFacts(context.cluster, { about: [key] });
   return settle(context, [live], { facts, rules, check: createCheck() }, createTally(context.log));
 }
 

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
+import { NODE_FLAGS } from "../../cli/bundle/node-flags.ts";
 import type { ControlPlane } from "../e2e/harness/control-plane.ts";
 import { functionsNamespace } from "../e2e/harness/functions.ts";
 import { freePort } from "../e2e/harness/ports.ts";
@@ -36,7 +37,7 @@ export async function serve(
   const child = await startProcess({
     name: `${concern}-${started}`,
     command: process.execPath,
-    args: [bundle, concern],
+    args: [...NODE_FLAGS, bundle, concern],
     env: { KUBECONFIG: kubeconfig, PORT: String(port), ...env },
   });
   await untilReady(child, () => answersOk(`${url}/health/readiness`));

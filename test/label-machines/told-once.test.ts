@@ -155,9 +155,12 @@ describe("a refusal that its mark already tells", () => {
     expect(sent).toEqual(["AdoptionRefused"]);
   });
 
-  test("a sweep -> sent again, since the API server forgets Events", async () => {
+  test("a sweep -> sent again after half an hour, since the API server forgets Events", async () => {
     const { on, sent } = noting(without(all, ca));
     await on.send(handle, "update", kcp);
+    await on.sweep(handle);
+    expect(sent).toEqual(["AdoptionRefused"]);
+    on.pass({ minutes: 40 });
     await on.sweep(handle);
     expect(sent).toEqual(["AdoptionRefused", "AdoptionRefused"]);
     expect(told(on, "AdoptionRefused")).toHaveLength(1);

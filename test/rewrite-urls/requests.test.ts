@@ -156,10 +156,16 @@ describe("an update of a Cluster", () => {
 });
 
 describe("a template's event", () => {
-  test("with a URL that a rule takes -> only its namespace is listed", async () => {
+  test("with a URL that a rule takes -> only what can bear on it is listed", async () => {
     const { world, lists } = counted([cluster(), ...objects]);
     await world.send(under(RULES), "update", template);
-    expect(lists().filter((list) => !list.endsWith(" in sylva"))).toEqual(["list Namespace in all namespaces"]);
+    // Elsewhere only what can name a namespace, and the hosts, which machines of any namespace may claim.
+    expect(lists().filter((list) => !list.endsWith(" in sylva"))).toEqual([
+      "list Namespace in all namespaces",
+      "list Cluster in all namespaces",
+      "list MachineDeployment in all namespaces",
+      "list BareMetalHost in all namespaces",
+    ]);
   });
 });
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { build } from "esbuild";
+import { NODE_FLAGS } from "../../../cli/bundle/node-flags.ts";
 import { POD, POD_ENVIRONMENT } from "../../../cli/bundle/warm.ts";
 import { bundle } from "../../../cli/bundle.ts";
 import { median, type Program, type Start, startOnce } from "./measure.ts";
@@ -42,7 +43,10 @@ async function programs(): Promise<readonly Program[]> {
   const env = { ...POD_ENVIRONMENT, REWRITE_RULES: rules };
   // All of them as in a pod, whose API server this event does not need.
   const flags = ["--import", POD];
-  const served = (path: string, name: string) => ({ args: [...flags, path, name], env });
+  const served = (path: string, name: string, more: readonly string[] = []) => ({
+    args: [...more, ...flags, path, name],
+    env,
+  });
   const ours = join(dist, "caretaker.mjs");
   const others = values.also.flatMap((one) => {
     const [label = "", path = ""] = one.split("=", 2);
@@ -51,10 +55,10 @@ async function programs(): Promise<readonly Program[]> {
   return [
     { label: "bare hono, one file", args: [...flags, hono] },
     ...others,
-    ...FUNCTIONS.map((name) => ({ label: name, ...served(ours, name) })),
+    ...FUNCTIONS.map((name) => ({ label: name, ...served(ours, name, NODE_FLAGS) })),
     ...FUNCTIONS.map((name) => ({
       label: `${name}, no compile cache`,
-      ...served(ours, name),
+      ...served(ours, name, NODE_FLAGS),
       env: { ...env, NODE_DISABLE_COMPILE_CACHE: "1" },
     })),
   ];
