@@ -26,4 +26,4 @@ COPY --from=bundle /src/dist /app
 USER 65532:65532
 EXPOSE 8080
 # The flags of cli/bundle/node-flags.ts, which says why.
-ENTRYPOINT ["node", "--max-semi-space-size=2", "--heap-growing-percent=30", "/app/caretaker.mjs"]
+ENTRYPOINT ["node", "--max-semi-space-size=2", "/app/caretaker.mjs"]

@@ -3,6 +3,7 @@ import { ClusterError, failedWith, type ListOptions, type ServedKind } from "../
 import { isKubeObject } from "../is-kube-object.ts";
 import { KubeObject } from "../object.ts";
 import { isRecord } from "../path.ts";
+import { collectEarly } from "./collect-early.ts";
 import { type ListBody, readListBody } from "./list-body.ts";
 import { collectionPath, query } from "./paths.ts";
 import { jsonIn, type Request } from "./request.ts";
@@ -53,6 +54,7 @@ export async function* pagesOf(
   kind: ServedKind,
   { metadataOnly = false, label, namespace }: ListOptions = {},
 ): AsyncGenerator<readonly KubeObject[]> {
+  collectEarly();
   const space = createSpace();
   let next: string | undefined;
   do {

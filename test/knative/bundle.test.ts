@@ -6,6 +6,7 @@ import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it, test } from "vitest";
+import { NODE_FLAGS } from "../../cli/bundle/node-flags.ts";
 import { POD, POD_ENVIRONMENT } from "../../cli/bundle/warm.ts";
 import { bundle, type Made } from "../../cli/bundle.ts";
 import type { KubeObject } from "../../shared/object.ts";
@@ -30,7 +31,7 @@ const emptyFolder = () => mkdtemp(join(tmpdir(), "bundle-"));
 
 /** Runs the bundle from anywhere; the result comes when it serves. */
 async function serve(name: string, env: Record<string, string>, flags: readonly string[] = [], from = folder) {
-  const child = spawn(process.execPath, [...flags, join(from, "caretaker.mjs"), name], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...flags, join(from, "caretaker.mjs"), name], {
     cwd: "/",
     // What the tests load is not to be kept beside what the bundling kept.
     env: { PORT: "0", NODE_DISABLE_COMPILE_CACHE: "1", ...env },
@@ -94,7 +95,7 @@ test("callers to check -> the check is in the bundle, and nobody without a token
 });
 
 test("the bundle without the name of a function -> exit 2 and the names", { timeout: PATIENCE }, async () => {
-  const child = spawn(process.execPath, [join(folder, "caretaker.mjs")], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, join(folder, "caretaker.mjs")], {
     env: {},
     stdio: ["ignore", "ignore", "pipe"],
   });
@@ -104,7 +105,7 @@ test("the bundle without the name of a function -> exit 2 and the names", { time
 });
 
 test("a bad setting -> exit 2 and its name, from the bundle too", { timeout: PATIENCE }, async () => {
-  const args = [join(folder, "caretaker.mjs"), "label-machines"];
+  const args = [...NODE_FLAGS, join(folder, "caretaker.mjs"), "label-machines"];
   const child = spawn(process.execPath, args, { env: { PORT: "x" }, stdio: ["ignore", "ignore", "pipe"] });
   const [said] = await once(child.stderr, "data");
   const [code] = await once(child, "exit");
@@ -130,7 +131,7 @@ describe("what V8 compiled at the bundling", () => {
       for (const path of await readdir(elsewhere, { recursive: true })) await chmod(join(elsewhere, path), 0o555);
       const rules = await rulesFile();
       const env = { ...POD_ENVIRONMENT, REWRITE_RULES: rules, NODE_DEBUG_NATIVE: "COMPILE_CACHE" };
-      const child = spawn(process.execPath, ["--import", POD, join(elsewhere, "caretaker.mjs"), name], {
+      const child = spawn(process.execPath, [...NODE_FLAGS, "--import", POD, join(elsewhere, "caretaker.mjs"), name], {
         env: { PORT: "0", ...env },
         stdio: ["ignore", "ignore", "pipe"],
       });
