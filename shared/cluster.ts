@@ -25,6 +25,8 @@ export interface Discovery {
 export interface ListOptions {
   /** Ask for metadata alone: `spec` and `status` may be missing from the answer. */
   readonly metadataOnly?: boolean;
+  /** `metadata.managedFields`, up to half of an object, is of no use: it may be missing from the answer. */
+  readonly withoutManagedFields?: boolean;
   /** Only objects that carry these labels: a key, or `key=value`, with commas between several. */
   readonly label?: string;
   readonly namespace?: string;

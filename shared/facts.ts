@@ -126,10 +126,12 @@ async function foldPages(
   startFold: () => Fold,
   visit?: (object: KubeObject) => void,
 ): Promise<Fold> {
+  const withoutManagedFields = visit === undefined && !isTemplateKind(kind);
+  const options = { metadataOnly, withoutManagedFields, ...(namespace !== undefined && { namespace }) };
   for (let restarts = 0; ; restarts += 1) {
     const fold = startFold();
     try {
-      for await (const page of cluster.pages(kind, { metadataOnly, ...(namespace !== undefined && { namespace }) })) {
+      for await (const page of cluster.pages(kind, options)) {
         for (const object of page) {
           visit?.(object);
           fold.add(object);

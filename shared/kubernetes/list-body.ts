@@ -1,15 +1,23 @@
+import { isRecord } from "../path.ts";
+
 /** A list as an API server sends it. */
 export interface ListBody {
   /** All but the items, which are an empty list here. */
   readonly envelope: unknown;
   /** How many there are; undefined where the body has no items, or they are no list. */
   readonly count: number | undefined;
-  /** Reads the items from one place to another, the latter left out. Throws a SyntaxError for one that is not JSON. */
-  items(from: number, to: number): readonly unknown[];
+  /**
+   * Reads the items from one place to another, the latter left out. Throws a SyntaxError for one that is not JSON.
+   *
+   * @param withoutManagedFields leaves `metadata.managedFields` undefined, its text unread
+   */
+  items(from: number, to: number, withoutManagedFields?: boolean): readonly unknown[];
 }
 
 const [QUOTE = 0, BACKSLASH = 0, COMMA = 0, OPEN = 0, CLOSE = 0, OPEN_LIST = 0, CLOSE_LIST = 0] =
   Buffer.from('"\\,{}[]');
+const MANAGED_FIELDS = '"managedFields":[';
+const SPARED = '"managedFields":0';
 const ITEMS = /"items"\s*:\s*$/;
 /** Before the list of items there is no more than a few fields; their name is looked for in this many bytes. */
 const NAME_WITHIN = 64;
@@ -33,11 +41,29 @@ export function readListBody(body: Buffer): ListBody {
   return {
     envelope: JSON.parse(body.toString("utf8", 0, from) + body.toString("utf8", end)),
     count,
-    items: (first, behind) =>
+    items: (first, behind, withoutManagedFields = false) =>
       bounds.slice(first, Math.min(behind, count)).map((begin, index): unknown => {
-        return JSON.parse(body.toString("utf8", begin, endOf(first + index)));
+        const behindIt = endOf(first + index);
+        const spared = withoutManagedFields ? readSparing(body, begin, behindIt) : undefined;
+        return spared ?? JSON.parse(body.toString("utf8", begin, behindIt));
       }),
   };
+}
+
+/**
+ * Reads an item but for the list of its `metadata.managedFields`; undefined where what looks like it is something else. In
+ * a string the quotes would be escaped, so what is found is a field, and whether it is that one shows afterwards.
+ */
+function readSparing(body: Buffer, from: number, to: number): object | undefined {
+  const at = body.indexOf(MANAGED_FIELDS, from, "latin1");
+  if (at === -1 || at >= to) return undefined;
+  let end = endOfItem(body, at + MANAGED_FIELDS.length);
+  while (body[end] === COMMA) end = endOfItem(body, end + 1);
+  const text = `${body.toString("utf8", from, at)}${SPARED}${body.toString("utf8", end + 1, to)}`;
+  const item: unknown = JSON.parse(text);
+  if (!isRecord(item) || !isRecord(item.metadata) || item.metadata.managedFields !== 0) return undefined;
+  item.metadata.managedFields = undefined;
+  return item;
 }
 
 /** The place of the comma behind an item, or of the bracket behind the last. */

@@ -52,7 +52,7 @@ export async function listObjects(
 export async function* pagesOf(
   request: Request,
   kind: ServedKind,
-  { metadataOnly = false, label, namespace }: ListOptions = {},
+  { metadataOnly = false, withoutManagedFields = false, label, namespace }: ListOptions = {},
 ): AsyncGenerator<readonly KubeObject[]> {
   collectEarly();
   const space = createSpace();
@@ -65,7 +65,7 @@ export async function* pagesOf(
     if (!page.success) throw new ClusterError("unavailable", `the answer for ${kind.plural} is no list`);
     next = page.data.metadata?.continue || undefined;
     const { count = 0 } = body;
-    for (let from = 0; from < count; from += AT_A_TIME) yield objectsIn(body, from, kind);
+    for (let from = 0; from < count; from += AT_A_TIME) yield objectsIn(body, from, kind, withoutManagedFields);
   } while (next !== undefined);
 }
 
@@ -73,8 +73,13 @@ function listBodyIn(body: Buffer): ListBody {
   return jsonIn(() => readListBody(body));
 }
 
-function objectsIn({ items }: ListBody, from: number, kind: ServedKind): readonly KubeObject[] {
-  return jsonIn(() => items(from, from + AT_A_TIME)).map((item) => {
+function objectsIn(
+  { items }: ListBody,
+  from: number,
+  kind: ServedKind,
+  withoutManagedFields: boolean,
+): readonly KubeObject[] {
+  return jsonIn(() => items(from, from + AT_A_TIME, withoutManagedFields)).map((item) => {
     if (isRecord(item)) return typed(item, kind);
     throw new ClusterError("unavailable", `the answer for ${kind.plural} is no list of objects`);
   });

@@ -80,3 +80,53 @@ function attempt<Result>(act: () => Result): Result | undefined {
     return undefined;
   }
 }
+
+describe("an item without its managedFields", () => {
+  const spared = (item: unknown) =>
+    readListBody(Buffer.from(JSON.stringify({ items: [{ a: 1 }, item] }))).items(1, 2, true)[0];
+
+  test.each<[string, unknown, unknown]>([
+    [
+      "has them",
+      { metadata: { managedFields: [{ manager: "]" }, [","]], name: "a" }, spec: 1 },
+      { metadata: { name: "a" }, spec: 1 },
+    ],
+    ["has none", { metadata: { name: "a" } }, { metadata: { name: "a" } }],
+    ["has an empty list of them", { metadata: { managedFields: [] } }, { metadata: {} }],
+    [
+      "has a field of that name in its spec",
+      { metadata: { name: "a" }, spec: { managedFields: [1] } },
+      { metadata: { name: "a" }, spec: { managedFields: [1] } },
+    ],
+    [
+      "has such a field before them",
+      { data: { managedFields: [1] }, metadata: { managedFields: [2] } },
+      { data: { managedFields: [1] }, metadata: { managedFields: [2] } },
+    ],
+    [
+      "says the name in a string",
+      { metadata: { name: '"managedFields":[' } },
+      { metadata: { name: '"managedFields":[' } },
+    ],
+    ["holds null for them", { metadata: { managedFields: null } }, { metadata: { managedFields: null } }],
+    ["is no object", 3, 3],
+  ])("%s -> nothing else is lost", (_, item, read) => {
+    expect(spared(item)).toEqual(read);
+  });
+
+  test("any item -> the rest is as JSON.parse reads it", () => {
+    const anything = fc.dictionary(fc.constantFrom("managedFields", "metadata", "spec", "a"), fc.jsonValue());
+    fc.assert(
+      fc.property(anything, anything, (metadata, more) => {
+        const read = JSON.stringify(withoutOwn(spared({ ...more, metadata })));
+        expect(read).toBe(JSON.stringify(withoutOwn({ ...more, metadata })));
+      }),
+    );
+  });
+});
+
+function withoutOwn(item: unknown): unknown {
+  const { metadata, ...more } = item as { metadata: Record<string, unknown> };
+  const { managedFields: _, ...rest } = metadata;
+  return { ...more, metadata: rest };
+}
