@@ -57,14 +57,15 @@ export function createKinds(request: Request): Kinds {
 
   const discover = async (): Promise<Discovery> => {
     const now = await read("/apis");
-    // What is hidden is what definitions say beyond it, and no definition comes or goes without a change of it.
+    // Nothing served can become hidden without a change of it.
     if (lastDiscovery?.of === now) return lastDiscovery.discovery;
     const { served, versions } = now;
     const definitions = await listObjects(request, DEFINITION, { metadataOnly: true });
     const isServed = new Set(served.map(({ plural, group }) => `${plural}.${group}`));
     const hidden = definitions.map(({ metadata }) => metadata.name).filter((name) => !isServed.has(name));
     const discovery = { served: [...CORE_KINDS, ...served], versions, hidden: hidden.map(splitDefinitionName) };
-    if (now.etag !== undefined) lastDiscovery = { of: now, discovery };
+    // What is hidden can go without one, so it is asked for again.
+    lastDiscovery = now.etag !== undefined && hidden.length === 0 ? { of: now, discovery } : undefined;
     return discovery;
   };
   const readGroupOf = async (kind: GroupKind): Promise<ServedKind | undefined> => {

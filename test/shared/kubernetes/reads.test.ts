@@ -67,10 +67,11 @@ describe("discovery", () => {
     expect(accepts[DEFINITIONS]).toContain("as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
   });
 
-  it("is asked again by its ETag: unchanged -> no more than that; a kind more -> read anew", async () => {
+  it("is asked again by its ETag: unchanged -> no more than that; a kind more -> read anew; something hidden -> its definitions too", async () => {
     let tag = '"1"';
+    let hiddenNames: readonly string[] = [];
     const api = await fakeApi(({ path, headers }) => {
-      if (path === DEFINITIONS) return definitions("old.cluster.x-k8s.io");
+      if (path === DEFINITIONS) return definitions(...hiddenNames);
       if (headers["if-none-match"] === tag) return { status: 304, body: "" };
       const machines = { group: CORE, version: "v1beta1", kind: "Machine", plural: "machines" };
       const found = discovery(templates, ...(tag === '"2"' ? [machines] : []));
@@ -81,9 +82,13 @@ describe("discovery", () => {
     expect(await cluster.discover()).toEqual(first);
     expect(api.calls()).toEqual(["GET /apis", `GET ${DEFINITIONS}`, "GET /apis"]);
     tag = '"2"';
+    hiddenNames = ["old.cluster.x-k8s.io"];
     const { served, hidden } = await cluster.discover();
     expect([served.length - first.served.length, hidden.length]).toEqual([1, 1]);
-    expect(api.calls().slice(3)).toEqual(["GET /apis", `GET ${DEFINITIONS}`]);
+    hiddenNames = [];
+    expect((await cluster.discover()).hidden).toEqual([]);
+    const twice = ["GET /apis", `GET ${DEFINITIONS}`];
+    expect(api.calls().slice(3)).toEqual([...twice, ...twice]);
   });
 
   it.each<readonly [string, Answer, Answer, string]>([
