@@ -44,10 +44,9 @@ export function createKinds(request: Request): Kinds {
   let lastServed: Served | undefined;
   let lastDiscovery: { readonly of: Served; readonly discovery: Discovery } | undefined;
   const read = async (root: "/api" | "/apis"): Promise<Served> => {
-    const last = root === "/apis" ? lastServed : undefined;
-    const now = await discoverKinds(request, root, last);
-    if (now === last) return now;
+    const now = await discoverKinds(request, root, root === "/apis" ? lastServed : undefined);
     if (root === "/apis") lastServed = now;
+    // What single groups told in between may be older than an answer that still holds.
     // The kinds of the core group never go.
     for (const [id, { group }] of known) if (group !== "" && root === "/apis") known.delete(id);
     for (const kind of now.served.toReversed()) known.set(groupKindText(kind), kind);
