@@ -46,8 +46,7 @@ export function createKinds(request: Request): Kinds {
   const read = async (root: "/api" | "/apis"): Promise<Served> => {
     const now = await discoverKinds(request, root, root === "/apis" ? lastServed : undefined);
     if (root === "/apis") lastServed = now;
-    // What single groups told in between may be older than an answer that still holds.
-    // The kinds of the core group never go.
+    // Taken over even where nothing changed: what a single group told in between may be older. The kinds of the core group never go.
     for (const [id, { group }] of known) if (group !== "" && root === "/apis") known.delete(id);
     for (const kind of now.served.toReversed()) known.set(groupKindText(kind), kind);
     return now;
