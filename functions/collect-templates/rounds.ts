@@ -10,6 +10,7 @@ import { CONCERN } from "./terms.ts";
 
 /** What one look and the acts that followed made of all that waited for it. */
 export interface Round {
+  /** The templates that were decided about, by `keyText`. */
   readonly keys: ReadonlySet<string>;
   readonly tally: Tally;
   /** Acts that some event has already told of in its reply. */
@@ -40,7 +41,7 @@ export async function playRound(waiting: readonly [Asked, ...Asked[]]): Promise<
   if (isSweep) tally.count("templates", all.length);
   // A sweep sees the same templates over and over; only what changed with an event is worth telling people.
   await settle(context, all, facts, tally, (key) => asked.has(keyText(key)));
-  return { keys: asked, tally, told: new Set() };
+  return { keys: new Set(all.map(keyText)), tally, told: new Set() };
 }
 
 /** What a round made of these templates, for one of the events that waited for it. Throws where one of them failed. */
