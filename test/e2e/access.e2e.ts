@@ -205,6 +205,14 @@ describe("a template of each kind", () => {
       "Metal3RemediationTemplate refused 1",
     ]);
     await sweepOf(served["rewrite-urls"]);
+    // Whether a Cluster is still unpaused is asked before anything is listed.
+    const spec = { controlPlaneEndpoint: { host: "127.0.0.1", port: 6443 } };
+    const metadata = { name: "mgmt", namespace: "rewritten" };
+    await tell(
+      "rewrite-urls",
+      "update",
+      await api.create({ apiVersion: coreVersion, kind: "Cluster", metadata, spec }),
+    );
   });
 });
 
@@ -263,8 +271,8 @@ describe("machines without a control plane that owns them", () => {
 });
 
 describe("what was asked for", () => {
-  /** Paths that every user may ask for, by which the kinds are found. */
-  const isDiscovery = (path: string) => /^get \/apis?(\/[-.a-z0-9]+){0,2}$/.test(path);
+  /** Paths that every user may ask for, by which the kinds are found and the first connection is made. */
+  const isDiscovery = (path: string) => /^get \/(version|apis?(\/[-.a-z0-9]+){0,2})$/.test(path);
 
   test.each(FUNCTIONS)("%s -> used every right that its roles grant, and no other", async (name) => {
     const account = { namespace: functionsNamespace, name };
