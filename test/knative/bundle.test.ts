@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, cp, mkdtemp, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { beforeAll, describe, expect, it, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { NODE_FLAGS } from "../../cli/bundle/node-flags.ts";
 import { POD, POD_ENVIRONMENT } from "../../cli/bundle/warm.ts";
 import { bundle, type Made } from "../../cli/bundle.ts";
@@ -23,11 +23,21 @@ let folder = "";
 let made: Made = new Map();
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "bundle-"));
+  folder = await emptyFolder();
   made = await bundle(folder);
 }, PATIENCE);
 
-const emptyFolder = () => mkdtemp(join(tmpdir(), "bundle-"));
+const folders: string[] = [];
+
+async function emptyFolder(): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), "bundle-"));
+  folders.push(made);
+  return made;
+}
+
+afterAll(async () => {
+  for (const made of folders) await rm(made, { recursive: true });
+});
 
 /** Runs the bundle from anywhere; the result comes when it serves. */
 async function serve(name: string, env: Record<string, string>, flags: readonly string[] = [], from = folder) {
