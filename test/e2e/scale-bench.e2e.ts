@@ -1,8 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { clusters } from "../bench/cluster/clusters.ts";
-import { configTemplate } from "../bench/cluster/templates.ts";
+import { atMost } from "../../shared/at-most.ts";
+import { clusters, oldMachineSet } from "../bench/cluster/clusters.ts";
+import { machineWithParts, oldMachinesOf } from "../bench/cluster/machines.ts";
+import { configTemplate, machineTemplate, rollingCount } from "../bench/cluster/templates.ts";
 import { deletions, loseWitness, postAll, sweep } from "../bench/events.ts";
 import { startGenerated } from "../bench/live.ts";
 import { countsOf, listedPaths, requestsDuring } from "../bench/requests.ts";
@@ -80,4 +82,44 @@ test("a Cluster changes and no rule takes any URL -> rewrite-urls looks at most 
 
   expect(countsOf(asked)).toMatchObject({ writes: 0, events: 0 });
   expect(countsOf(asked).lists).toBeLessThanOrEqual(listedPaths(asked).length * (machines / page));
+});
+
+/** Deletes an object for good and tells the function of it, as an event source would. */
+async function gone(object: KubeObject): Promise<void> {
+  const { api } = controlPlane;
+  const live = await api.get(refOf(object));
+  if (live === undefined) return;
+  await api.delete(refOf(object));
+  await postAll(collect.url, [resourceEvent("delete", live)]);
+}
+
+test("a rollout of 200 machines in 25 clusters ends -> looks for as many times as templates are let go, not machines, and a handful of Events", async () => {
+  const { api } = controlPlane;
+  const clustersInRollout = Array.from({ length: rollingCount }, (_, index) => index);
+  const templates = clustersInRollout.flatMap((cluster) => [
+    configTemplate(cluster, "old"),
+    machineTemplate(cluster, "old"),
+  ]);
+  let machinesGone = 0;
+  const asked = await during(() =>
+    atMost(8, clustersInRollout, async (cluster) => {
+      for (const index of oldMachinesOf(cluster, 0, 8)) {
+        const [, host, config] = machineWithParts(index);
+        await gone(host);
+        await gone(config);
+        machinesGone += 1;
+      }
+      await gone(oldMachineSet(cluster));
+    }),
+  );
+  const left = await Promise.all(templates.map((one) => api.get(refOf(one))));
+  const looks = asked.filter(
+    ({ verb, requestURI }) => verb === "list" && requestURI.split("?")[0]?.endsWith("/clusters"),
+  );
+
+  expect([machinesGone, left.filter((one) => one !== undefined).length]).toEqual([200, 0]);
+  // For each template one search that finds nothing, a look, and a look after the drop; those that wait share them.
+  expect(looks.length).toBeLessThanOrEqual(3 * templates.length);
+  // Each template's end, and for some why it stays.
+  expect(countsOf(asked).events).toBeLessThanOrEqual(2 * templates.length);
 });

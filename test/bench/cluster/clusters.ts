@@ -98,6 +98,11 @@ function deployment(index: number): KubeObject {
   };
 }
 
+/** The MachineSet of a cluster in the middle of a rollout whose templates are retired. */
+export function oldMachineSet(cluster: number): KubeObject {
+  return machineSet(cluster, "old");
+}
+
 function machineSet(index: number, generation: Generation): KubeObject {
   return {
     apiVersion: core,

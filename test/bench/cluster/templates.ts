@@ -64,7 +64,8 @@ export function joinSpec(cluster: number) {
   };
 }
 
-function machineTemplate(cluster: number, generation: Generation): KubeObject {
+/** A Metal3MachineTemplate of a generated cluster; that of the old generation is retired. */
+export function machineTemplate(cluster: number, generation: Generation): KubeObject {
   return {
     apiVersion: metal3,
     kind: "Metal3MachineTemplate",
