@@ -33,7 +33,9 @@ async function measureProgram(name: string, cwd: string, args: readonly string[]
     // Its last moments are not seen, a twentieth of a second at most.
     await Promise.race([child.exited, delay(50)]);
     try {
-      use = useOf(child.pid);
+      const now = useOf(child.pid);
+      // What has ended and was not waited for yet has no memory any more.
+      if (Number.isFinite(now.peakBytes)) use = now;
     } catch {
       // It has ended.
     }
