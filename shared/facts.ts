@@ -1,3 +1,4 @@
+import { anewWhenExpired } from "./anew-when-expired.ts";
 import { atMost } from "./at-most.ts";
 import { type Cluster, failedWith } from "./cluster.ts";
 import { type Doubt, doubtsIn, type UnreadKind } from "./doubts.ts";
@@ -37,8 +38,6 @@ export interface Looking {
 
 /** Lists at once: with more the API server only makes them wait, and as many pages are held at a time. */
 const AT_ONCE = 4;
-/** How often a list whose pages expired in between is begun anew. */
-const RESTARTS = 3;
 
 /**
  * Lists every kind that can refer to a template (all of them have a namespace), each once, metadata alone where that
@@ -118,7 +117,7 @@ function factsOf(
   };
 }
 
-/** Reads one list to its end. Throws a ClusterError, "unavailable" where its pages expire faster than they are read. */
+/** Reads one list to its end. Throws a ClusterError. */
 async function foldPages(
   cluster: Cluster,
   { kind, namespace }: Listing,
@@ -128,20 +127,16 @@ async function foldPages(
 ): Promise<Fold> {
   const withoutManagedFields = visit === undefined && !isTemplateKind(kind);
   const options = { metadataOnly, withoutManagedFields, ...(namespace !== undefined && { namespace }) };
-  for (let restarts = 0; ; restarts += 1) {
+  return anewWhenExpired(async () => {
     const fold = startFold();
-    try {
-      for await (const page of cluster.pages(kind, options)) {
-        for (const object of page) {
-          visit?.(object);
-          fold.add(object);
-        }
+    for await (const page of cluster.pages(kind, options)) {
+      for (const object of page) {
+        visit?.(object);
+        fold.add(object);
       }
-      return fold;
-    } catch (error) {
-      if (!failedWith(error, "expired") || restarts === RESTARTS) throw error;
     }
-  }
+    return fold;
+  });
 }
 
 function ofTemplates({ kind }: Listing): boolean {

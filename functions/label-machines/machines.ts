@@ -1,4 +1,5 @@
-import { type Cluster, failedWith } from "../../shared/cluster.ts";
+import { anewWhenExpired } from "../../shared/anew-when-expired.ts";
+import type { Cluster } from "../../shared/cluster.ts";
 import { BOOTSTRAP, CORE } from "../../shared/kinds.ts";
 import { CLUSTER_NAME, label } from "../../shared/marks.ts";
 import type { GroupKind, KubeObject } from "../../shared/object.ts";
@@ -8,8 +9,6 @@ import { refAt } from "./read.ts";
 
 export const MACHINE: GroupKind = { group: CORE, kind: "Machine" };
 const KUBEADM_CONFIG: GroupKind = { group: BOOTSTRAP, kind: "KubeadmConfig" };
-/** How often a list whose pages expired in between is begun anew. */
-const RESTARTS = 3;
 
 /**
  * Every Machine of the Cluster of this name with its KubeadmConfig, by name; Machines are listed before what they name.
@@ -43,13 +42,9 @@ async function sifted(
   namespace: string,
   isMeant: (object: KubeObject) => boolean,
 ): Promise<KubeObject[]> {
-  for (let restarts = 0; ; restarts += 1) {
+  return anewWhenExpired(async () => {
     const meant: KubeObject[] = [];
-    try {
-      for await (const page of cluster.pages(kind, { namespace })) meant.push(...page.filter(isMeant));
-      return meant;
-    } catch (error) {
-      if (!failedWith(error, "expired") || restarts === RESTARTS) throw error;
-    }
-  }
+    for await (const page of cluster.pages(kind, { namespace })) meant.push(...page.filter(isMeant));
+    return meant;
+  });
 }

@@ -1,4 +1,5 @@
-import { type Cluster, failedWith } from "../../shared/cluster.ts";
+import { anewWhenExpired } from "../../shared/anew-when-expired.ts";
+import type { Cluster } from "../../shared/cluster.ts";
 import { gatherFacts, type Looking } from "../../shared/facts.ts";
 import { type GroupKind, type KubeObject, keyOf, keyText } from "../../shared/object.ts";
 import { metadataSuffices } from "../../shared/references.ts";
@@ -6,9 +7,6 @@ import type { Tally } from "../../shared/tally.ts";
 import { canCarry } from "./carriers.ts";
 import type { UrlFacts } from "./decide.ts";
 import { BARE_METAL_HOST, type Host, hostFrom, indexHosts, isHost } from "./hosts.ts";
-
-/** How often a list whose pages expired in between is begun anew. */
-const RESTARTS = 3;
 
 /** The facts that decide about URLs: those about templates, and the hosts. Throws as `gatherFacts` does. */
 export async function gatherUrlFacts(
@@ -64,12 +62,7 @@ export function carriersThat(isMeant: (object: KubeObject) => boolean): Carriers
 }
 
 async function showWhole(cluster: Cluster, kind: GroupKind, show: (object: KubeObject) => void): Promise<void> {
-  for (let restarts = 0; ; restarts += 1) {
-    try {
-      for await (const page of cluster.pages(kind)) page.forEach(show);
-      return;
-    } catch (error) {
-      if (restarts === RESTARTS || !failedWith(error, "expired")) throw error;
-    }
-  }
+  await anewWhenExpired(async () => {
+    for await (const page of cluster.pages(kind)) page.forEach(show);
+  });
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { anewWhenExpired } from "../anew-when-expired.ts";
 import { ClusterError, failedWith, type ListOptions, type ServedKind } from "../cluster.ts";
 import { isKubeObject } from "../is-kube-object.ts";
 import { KubeObject } from "../object.ts";
@@ -13,8 +14,6 @@ const PAGE = "500";
 /** Objects that are read at once: few enough to be gone before they count as old. */
 const AT_A_TIME = 20;
 const TIMEOUT_MS = 60_000;
-/** How often a list whose pages expired in between is begun anew. */
-const RESTARTS = 3;
 /** Metadata alone where the server can, whole objects where an aggregated one cannot. */
 const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
@@ -33,15 +32,11 @@ export async function listObjects(
   kind: ServedKind,
   options: ListOptions = {},
 ): Promise<readonly KubeObject[]> {
-  for (let restarts = 0; ; restarts += 1) {
-    try {
-      return (await Array.fromAsync(pagesOf(request, kind, options))).flat();
-    } catch (error) {
-      if (!failedWith(error, "expired")) throw error;
-      if (restarts === RESTARTS) {
-        throw new ClusterError("unavailable", `${kind.plural} change faster than they can be listed`, { cause: error });
-      }
-    }
+  try {
+    return await anewWhenExpired(async () => (await Array.fromAsync(pagesOf(request, kind, options))).flat());
+  } catch (error) {
+    if (!failedWith(error, "expired")) throw error;
+    throw new ClusterError("unavailable", `${kind.plural} change faster than they can be listed`, { cause: error });
   }
 }
 
