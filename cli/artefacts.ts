@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { InputError } from "../shared/input-error.ts";
+import { InputError } from "../shared/setup/input-error.ts";
 import { imageFrom, installYaml, overlays } from "./artefacts/install.ts";
 import { bundledPackages, licencesText } from "./artefacts/licences.ts";
 import { npmSbom, sbomOf } from "./artefacts/sbom.ts";

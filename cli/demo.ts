@@ -1,6 +1,6 @@
 import { handle as collect } from "../functions/collect-templates/index.ts";
 import { handle as retain } from "../functions/retain-templates/index.ts";
-import { readObjects } from "../shared/snapshot/read.ts";
+import { readObjects } from "../shared/cluster/snapshot/read.ts";
 import { adoption } from "./demo/adoption.ts";
 import { createNarrator } from "./demo/narrator.ts";
 import { pivot } from "./demo/pivot.ts";

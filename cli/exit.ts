@@ -1,5 +1,5 @@
-import { ClusterError } from "../shared/cluster.ts";
-import { InputError } from "../shared/input-error.ts";
+import { ClusterError } from "../shared/cluster/cluster.ts";
+import { InputError } from "../shared/setup/input-error.ts";
 
 /** Runs a program to its end. Bad input ends it with exit 2, a cluster that fails with 1, and the reason on stderr. */
 export async function runProgram(main: () => Promise<void>): Promise<void> {

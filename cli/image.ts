@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { InputError } from "../shared/input-error.ts";
+import { InputError } from "../shared/setup/input-error.ts";
 import { runProgram } from "./exit.ts";
 import { buildImage } from "./image/build.ts";
 import { pushImage } from "./image/push.ts";

@@ -1,5 +1,5 @@
-import { connect } from "../shared/connect.ts";
-import { readSettings } from "../shared/settings.ts";
+import { connect } from "../shared/cluster/connect.ts";
+import { readSettings } from "../shared/setup/settings.ts";
 import { runProgram } from "./exit.ts";
 import { readScope } from "./release/options.ts";
 import { release } from "./release/run.ts";

@@ -1,4 +1,4 @@
-import { InputError } from "../shared/input-error.ts";
+import { InputError } from "../shared/setup/input-error.ts";
 import { runProgram } from "./exit.ts";
 
 /** Every function by its name on the command line; only the one that is served is loaded. */

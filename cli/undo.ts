@@ -1,10 +1,10 @@
 import { carriersThat, gatherUrlFacts } from "../functions/rewrite-urls/look.ts";
 import { decideUndoAll, undo, wasRewritten } from "../functions/rewrite-urls/undo.ts";
-import { connect } from "../shared/connect.ts";
-import { createLog } from "../shared/log.ts";
-import { keyText } from "../shared/object.ts";
-import { readSettings } from "../shared/settings.ts";
-import { createTally } from "../shared/tally.ts";
+import { createTally } from "../shared/acts/tally.ts";
+import { connect } from "../shared/cluster/connect.ts";
+import { keyText } from "../shared/objects/object.ts";
+import { createLog } from "../shared/setup/log.ts";
+import { readSettings } from "../shared/setup/settings.ts";
 import { runProgram } from "./exit.ts";
 
 // Puts every rewritten URL back as it was before us. While the rules stand, the next sweep rewrites it again.

@@ -13,26 +13,45 @@ const sources: Sources = new Map(
 
 /** Who may import whom, by path. The first rule whose `in` fits a file holds for it. */
 const LAYERS: readonly { readonly in: RegExp; readonly may: (match: RegExpExecArray) => RegExp }[] = [
-  { in: /^shared\//, may: () => /^shared\// },
+  { in: /^shared\/([^/]+)\//, may: ([, room = ""]) => inRooms([room, ...(ROOMS[room] ?? [])]) },
   { in: /^functions\/([^/]+)\//, may: ([, name]) => new RegExp(`^(shared|functions/${name})/`) },
   { in: /^cli\//, may: () => /^(shared|functions|cli)\// },
 ];
 
+/** The rooms of shared/, and which others each may import. Every file of shared/ is in one of them. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  setup: [],
+  concurrency: [],
+  objects: [],
+  marks: ["objects"],
+  graph: ["objects", "marks"],
+  cluster: ["setup", "objects", "marks"],
+  owners: ["setup", "objects", "marks", "cluster"],
+  look: ["concurrency", "objects", "marks", "graph", "cluster"],
+  events: ["setup", "objects", "marks", "graph"],
+  acts: ["setup", "objects", "marks", "graph", "cluster", "look", "events"],
+  serving: ["setup", "objects", "cluster", "events", "acts"],
+};
+
+function inRooms(rooms: readonly string[]): RegExp {
+  return new RegExp(`^shared/(${rooms.join("|")})/`);
+}
+
 /** Both implementations of Cluster, and the only files outside them that may choose one. */
-const IMPLEMENTATIONS = /^shared\/(kubernetes|snapshot)\//;
-const CHOOSERS: readonly RegExp[] = [/^shared\/connect\.ts$/, /^cli\//];
+const IMPLEMENTATIONS = /^shared\/cluster\/(kubernetes|snapshot)\//;
+const CHOOSERS: readonly RegExp[] = [/^shared\/cluster\/connect\.ts$/, /^cli\//];
 
 /** The files that each package belongs to. A package that is not here belongs to nobody yet. */
 const PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
-  "@kubernetes/client-node": [/^shared\/kubernetes\//],
+  "@kubernetes/client-node": [/^shared\/cluster\/kubernetes\//],
   cloudevents: [
-    /^shared\/(change|reply)\.ts$/,
+    /^shared\/(events\/change|serving\/reply)\.ts$/,
     /^cli\/demo\/source\.ts$/, // plays the ApiServerSource, so it makes events
   ],
-  jose: [/^shared\/callers\.ts$/],
-  pino: [/^shared\/log\.ts$/],
+  jose: [/^shared\/cluster\/callers\.ts$/],
+  pino: [/^shared\/setup\/log\.ts$/],
   yaml: [
-    /^shared\/snapshot\/documents\.ts$/,
+    /^shared\/cluster\/snapshot\/documents\.ts$/,
     /^shared\/owners\/helm-manifest\.ts$/,
     /^functions\/rewrite-urls\/rules-file\.ts$/,
     /^cli\/artefacts\/install\.ts$/, // what kustomize is to build
@@ -47,13 +66,18 @@ const PACKAGES: Readonly<Record<string, readonly RegExp[]>> = {
 
 const READS_ENVIRONMENT: readonly RegExp[] = [
   /^cli\//,
-  /^shared\/kubernetes\/load-login\.ts$/, // what the kubelet sets inside a pod is no setting of a person
+  /^shared\/cluster\/kubernetes\/load-login\.ts$/, // what the kubelet sets inside a pod is no setting of a person
 ];
 
 /** What a decision may never reach by an import of values: clients, servers, clocks, writes and whatever hides them. */
 const EFFECTS: readonly RegExp[] = [
   IMPLEMENTATIONS,
-  /^shared\/(callers|change|connect|context|copies|dry-run|facts|finish-copies|listen|log|recreate|reply|retry|serve|settings|shared-look|tally|tell)\.ts$/,
+  /^shared\/acts\/(?!comes-back\.ts$)/,
+  /^shared\/serving\//,
+  /^shared\/cluster\/(callers|connect|dry-run)\.ts$/,
+  /^shared\/events\/change\.ts$/,
+  /^shared\/look\/(facts|shared-look)\.ts$/,
+  /^shared\/setup\/(log|settings)\.ts$/,
   /^node:(?!util$)/,
   /^(@kubernetes\/|cloudevents|jose|pino|yaml)/,
   new RegExp(`^${COMPUTED}$`),
@@ -72,6 +96,7 @@ function violations(files: Sources): readonly string[] {
     return [
       ...imports.flatMap((one) => [layerProblem(path, one), packageProblem(path, one), barrelProblem(one)]),
       environmentProblem(path, text),
+      roomProblem(path),
       ...(DECISION.test(path) ? decisionProblems(path, files) : []),
     ]
       .filter((problem) => problem !== undefined)
@@ -92,6 +117,12 @@ function layerProblem(path: string, { from }: Import): string | undefined {
   return isOutside && !fits(path, CHOOSERS) ? `imports a cluster implementation, ${from}` : undefined;
 }
 
+function roomProblem(path: string): string | undefined {
+  if (!path.startsWith("shared/")) return undefined;
+  const [, room = "", file] = path.split("/");
+  return file !== undefined && room in ROOMS ? undefined : "stands in no room";
+}
+
 function packageProblem(path: string, { from, isTypeOnly }: Import): string | undefined {
   if (isFile(from) || from.startsWith("node:") || from === COMPUTED) return undefined;
   const name = from.split("/", from.startsWith("@") ? 2 : 1).join("/");
@@ -109,6 +140,26 @@ function environmentProblem(path: string, text: string): string | undefined {
   return /\bprocess\.env\b/.test(withoutComments(text)) && !fits(path, READS_ENVIRONMENT)
     ? "reads the environment"
     : undefined;
+}
+
+/** Files that import each other in a circle, types included, each circle as one line. */
+function circles(files: Sources): readonly string[] {
+  const open: string[] = [];
+  const done = new Set<string>();
+  const found: string[] = [];
+  const visit = (path: string): void => {
+    if (open.includes(path)) {
+      found.push([...open.slice(open.indexOf(path)), path].join(" -> "));
+      return;
+    }
+    if (done.has(path)) return;
+    open.push(path);
+    for (const { from } of importsOf(path, files.get(path) ?? "")) if (isFile(from)) visit(from);
+    open.pop();
+    done.add(path);
+  };
+  for (const path of files.keys()) visit(path);
+  return found;
 }
 
 /** Follows the imports of values from a decision as far as they go. */
@@ -151,6 +202,10 @@ describe("the project", () => {
     expect(violations(sources)).toEqual([]);
   });
 
+  it("goes in no circle", () => {
+    expect(circles(sources)).toEqual([]);
+  });
+
   it("imports no file that is not there", () => {
     const missing = [...sources].flatMap(([path, text]) =>
       importsOf(path, text).flatMap(({ from }) => (isFile(from) && !sources.has(from) ? [`${path} -> ${from}`] : [])),
@@ -173,11 +228,25 @@ describe("the check itself", () => {
   it.each<[string, string, string, string]>([
     [
       "shared imports a function",
-      "shared/a.ts",
-      'import { x } from "../functions/b/index.ts";',
+      "shared/graph/a.ts",
+      'import { x } from "../../functions/b/index.ts";',
       "imports functions/b/index.ts",
     ],
-    ["shared imports the command line", "shared/a.ts", 'import "../cli/start.ts";', "imports cli/start.ts"],
+    ["shared imports the command line", "shared/graph/a.ts", 'import "../../cli/start.ts";', "imports cli/start.ts"],
+    [
+      "a room imports one above it",
+      "shared/graph/a.ts",
+      'import { x } from "../look/b.ts";',
+      "imports shared/look/b.ts",
+    ],
+    [
+      "a room imports the types of one beside it",
+      "shared/objects/a.ts",
+      'import type { X } from "../setup/b.ts";',
+      "imports shared/setup/b.ts",
+    ],
+    ["a file that stands in no room", "shared/a.ts", "export const a = 1;", "stands in no room"],
+    ["a file in a room that nobody knows", "shared/attic/a.ts", "export const a = 1;", "stands in no room"],
     [
       "a function imports another",
       "functions/a/index.ts",
@@ -214,43 +283,63 @@ describe("the check itself", () => {
       'import { x } from "../test/build/objects.ts";',
       "imports test/build/objects.ts",
     ],
-    ["over several lines", "shared/a.ts", 'import {\n  x,\n  type Y,\n} from "../cli/b.ts";', "imports cli/b.ts"],
-    ["all under a name", "shared/a.ts", 'import * as b from "../cli/b.ts";', "imports cli/b.ts"],
-    ["a default and names", "shared/a.ts", 'import b, { c } from "../cli/b.ts";', "imports cli/b.ts"],
-    ["single quotes", "shared/a.ts", "import { x } from '../cli/b.ts';", "imports cli/b.ts"],
-    ["nobody can tell what", "shared/a.ts", "await import(name);", "imports what nobody can tell"],
+    [
+      "over several lines",
+      "shared/graph/a.ts",
+      'import {\n  x,\n  type Y,\n} from "../../cli/b.ts";',
+      "imports cli/b.ts",
+    ],
+    ["all under a name", "shared/graph/a.ts", 'import * as b from "../../cli/b.ts";', "imports cli/b.ts"],
+    ["a default and names", "shared/graph/a.ts", 'import b, { c } from "../../cli/b.ts";', "imports cli/b.ts"],
+    ["single quotes", "shared/graph/a.ts", "import { x } from '../../cli/b.ts';", "imports cli/b.ts"],
+    ["nobody can tell what", "shared/graph/a.ts", "await import(name);", "imports what nobody can tell"],
     [
       "a function takes a cluster implementation",
       "functions/a/index.ts",
-      'import { x } from "../../shared/snapshot/cluster.ts";',
-      "imports a cluster implementation, shared/snapshot/cluster.ts",
+      'import { x } from "../../shared/cluster/snapshot/cluster.ts";',
+      "imports a cluster implementation, shared/cluster/snapshot/cluster.ts",
     ],
     [
       "shared does, outside connect",
-      "shared/a.ts",
+      "shared/cluster/a.ts",
       'import { x } from "./kubernetes/cluster.ts";',
-      "imports a cluster implementation, shared/kubernetes/cluster.ts",
+      "imports a cluster implementation, shared/cluster/kubernetes/cluster.ts",
     ],
     [
       "the client library outside its adapter",
-      "shared/snapshot/a.ts",
+      "shared/cluster/snapshot/a.ts",
       'import { KubeConfig } from "@kubernetes/client-node/dist/config.js";',
       "imports @kubernetes/client-node",
     ],
-    ["cloudevents elsewhere", "shared/serve.ts", 'import { HTTP } from "cloudevents";', "imports cloudevents"],
-    ["pino elsewhere, types too", "shared/a.ts", 'import type { Logger } from "pino";', "imports pino"],
+    ["cloudevents elsewhere", "shared/serving/serve.ts", 'import { HTTP } from "cloudevents";', "imports cloudevents"],
+    ["pino elsewhere, types too", "shared/graph/a.ts", 'import type { Logger } from "pino";', "imports pino"],
     ["yaml elsewhere", "cli/plan.ts", 'import { parse } from "yaml";', "imports yaml"],
-    ["a package that nobody owns", "shared/a.ts", 'import _ from "lodash";', "imports lodash, which belongs to nobody"],
+    [
+      "a package that nobody owns",
+      "shared/graph/a.ts",
+      'import _ from "lodash";',
+      "imports lodash, which belongs to nobody",
+    ],
     [
       "a scoped package that nobody owns",
-      "shared/a.ts",
+      "shared/graph/a.ts",
       'import _ from "@a/b/c";',
       "imports @a/b, which belongs to nobody",
     ],
-    ["a barrel", "shared/index.ts", 'export * from "./graph.ts";', "hands on shared/graph.ts"],
-    ["a barrel of names", "shared/index.ts", 'export { a, b } from "./graph.ts";', "hands on shared/graph.ts"],
-    ["a barrel of types", "shared/index.ts", 'export type { A } from "./graph.ts";', "hands on shared/graph.ts"],
-    ["the environment elsewhere", "shared/settings.ts", "const x = process.env.PORT;", "reads the environment"],
+    ["a barrel", "shared/graph/index.ts", 'export * from "./graph.ts";', "hands on shared/graph/graph.ts"],
+    [
+      "a barrel of names",
+      "shared/graph/index.ts",
+      'export { a, b } from "./graph.ts";',
+      "hands on shared/graph/graph.ts",
+    ],
+    [
+      "a barrel of types",
+      "shared/graph/index.ts",
+      'export type { A } from "./graph.ts";',
+      "hands on shared/graph/graph.ts",
+    ],
+    ["the environment elsewhere", "shared/setup/settings.ts", "const x = process.env.PORT;", "reads the environment"],
     ["a decision with zod", "functions/a/decide.ts", 'import { z } from "zod";', "imports zod for more than its types"],
     [
       "a decision with a file system",
@@ -261,20 +350,20 @@ describe("the check itself", () => {
     [
       "a decision with settings",
       "functions/a/decide.ts",
-      'import { readSettings } from "../../shared/settings.ts";',
-      "reaches shared/settings.ts",
+      'import { readSettings } from "../../shared/setup/settings.ts";',
+      "reaches shared/setup/settings.ts",
     ],
     [
       "a decision that gathers",
       "functions/a/decide.ts",
-      'import { gatherFacts } from "../../shared/facts.ts";',
-      "reaches shared/facts.ts",
+      'import { gatherFacts } from "../../shared/look/facts.ts";',
+      "reaches shared/look/facts.ts",
     ],
     [
       "a decision with a server",
       "functions/a/decide.ts",
-      'import { x } from "../../shared/serve.ts";',
-      "reaches shared/serve.ts",
+      'import { x } from "../../shared/serving/serve.ts";',
+      "reaches shared/serving/serve.ts",
     ],
     ["a decision with a process", "functions/a/decide.ts", "export const x = process.argv;", "reaches process"],
     ["a decision with a clock", "functions/a/decide.ts", "export const x = Date.now();", "reaches Date"],
@@ -289,29 +378,39 @@ describe("the check itself", () => {
     expect(said({ [path]: text })).toContain(`${path} ${problem}`);
   });
 
+  it("flags a circle, of types too", () => {
+    const files = {
+      "functions/a/b.ts": 'import { c } from "./c.ts";',
+      "functions/a/c.ts": 'import type { D } from "./d.ts";',
+      "functions/a/d.ts": 'const b = await import("./b.ts");',
+    };
+    const circle = "functions/a/b.ts -> functions/a/c.ts -> functions/a/d.ts -> functions/a/b.ts";
+    expect(circles(new Map(Object.entries(files)))).toEqual([circle]);
+  });
+
   it("flags what a decision reaches through others", () => {
     const files = {
       "functions/a/decide.ts": 'import { b } from "./b.ts";',
-      "functions/a/b.ts": 'import { c } from "../../shared/c.ts";',
-      "shared/c.ts": 'import { randomUUID } from "node:crypto";\nexport const now = Temporal.Now.instant();',
+      "functions/a/b.ts": 'import { c } from "../../shared/objects/c.ts";',
+      "shared/objects/c.ts": 'import { randomUUID } from "node:crypto";\nexport const now = Temporal.Now.instant();',
     };
     expect(said(files)).toEqual([
-      "functions/a/decide.ts reaches Temporal.Now through shared/c.ts",
-      "functions/a/decide.ts reaches node:crypto through shared/c.ts",
+      "functions/a/decide.ts reaches Temporal.Now through shared/objects/c.ts",
+      "functions/a/decide.ts reaches node:crypto through shared/objects/c.ts",
     ]);
   });
 
   it.each([
-    ["types of what gathers", "functions/a/decide.ts", 'import type { Facts } from "../../shared/facts.ts";'],
+    ["types of what gathers", "functions/a/decide.ts", 'import type { Facts } from "../../shared/look/facts.ts";'],
     ["types of zod", "functions/a/decide.ts", 'import type { z } from "zod";'],
     ["instants it is given", "functions/a/decide.ts", "export const x = (now: Temporal.Instant) => now;"],
     ["its own files", "functions/a/index.ts", 'import { x } from "./checks/b.ts";'],
     ["functions from the command line", "cli/start.ts", 'const x = () => import("../functions/a/index.ts");'],
-    ["an export of its own", "shared/a.ts", 'export const from = "b";\nexport { from as to };'],
+    ["an export of its own", "shared/graph/a.ts", 'export const from = "b";\nexport { from as to };'],
     [
       "an import in a comment",
-      "shared/a.ts",
-      '// import { x } from "../cli/b.ts";\n/**\n * import("../cli/b.ts")\n */',
+      "shared/graph/a.ts",
+      '// import { x } from "../../cli/b.ts";\n/**\n * import("../../cli/b.ts")\n */',
     ],
     ["the word process in a comment", "functions/a/decide.ts", "// the process goes on\nexport const x = 1;"],
   ])("lets pass %s", (_, path, text) => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { handle as collect } from "../functions/collect-templates/index.ts";
 import { handle as retain } from "../functions/retain-templates/index.ts";
-import type { Cluster } from "../shared/cluster.ts";
-import type { Handle } from "../shared/context.ts";
-import { hasHold, isRetired } from "../shared/marks.ts";
-import { isTerminating, type KubeObject } from "../shared/object.ts";
+import type { Handle } from "../shared/acts/context.ts";
+import type { Cluster } from "../shared/cluster/cluster.ts";
+import { hasHold, isRetired } from "../shared/marks/marks.ts";
+import { isTerminating, type KubeObject } from "../shared/objects/object.ts";
 import { type Bench, bench } from "./build/bench.ts";
 import {
   cluster,

@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { handle as collect } from "../functions/collect-templates/index.ts";
 import { handle as retain } from "../functions/retain-templates/index.ts";
-import { type Cluster, ClusterError } from "../shared/cluster.ts";
-import { isTemplateKind } from "../shared/kinds.ts";
-import { CLONED_FROM_NAME, HOLD, hasHold, isRetired, NEEDED_BY } from "../shared/marks.ts";
-import { isTerminating, type KubeObject, keyOf, keyText } from "../shared/object.ts";
-import type { StoreChange } from "../shared/snapshot/store.ts";
+import { type Cluster, ClusterError } from "../shared/cluster/cluster.ts";
+import type { StoreChange } from "../shared/cluster/snapshot/store.ts";
+import { CLONED_FROM_NAME, HOLD, hasHold, isRetired, NEEDED_BY } from "../shared/marks/marks.ts";
+import { isTemplateKind } from "../shared/objects/kinds.ts";
+import { isTerminating, type KubeObject, keyOf, keyText } from "../shared/objects/object.ts";
 import { type Bench, bench } from "./build/bench.ts";
 import {
   cluster,

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { stringify } from "yaml";
-import { InputError } from "../../shared/input-error.ts";
+import { InputError } from "../../shared/setup/input-error.ts";
 
 const PROJECT = join(import.meta.dirname, "../..");
 const OVERLAYS = join(PROJECT, "knative/overlays");

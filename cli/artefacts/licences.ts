@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
 import { z } from "zod";
-import { InputError } from "../../shared/input-error.ts";
+import { InputError } from "../../shared/setup/input-error.ts";
 
 const PROJECT = join(import.meta.dirname, "../..");
 const Package = z.object({ name: z.string(), version: z.string(), license: z.string() });

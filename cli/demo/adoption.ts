@@ -1,8 +1,8 @@
 import { handle as label } from "../../functions/label-machines/index.ts";
-import { CONTROL_PLANE, CORE } from "../../shared/kinds.ts";
-import { CLUSTER_NAME } from "../../shared/marks.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "../../shared/object.ts";
-import { isPaused } from "../../shared/owning-clusters.ts";
+import { isPaused } from "../../shared/graph/owning-clusters.ts";
+import { CLUSTER_NAME } from "../../shared/marks/marks.ts";
+import { CONTROL_PLANE, CORE } from "../../shared/objects/kinds.ts";
+import { type KubeObject, keyOf, type ObjectKey } from "../../shared/objects/object.ts";
 import { mustGet } from "./machines.ts";
 import type { Narrator } from "./narrator.ts";
 import { createWorld, type World } from "./world.ts";

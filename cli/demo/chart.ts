@@ -1,8 +1,8 @@
-import type { Cluster } from "../../shared/cluster.ts";
-import { CONTROL_PLANE, CORE, INFRASTRUCTURE } from "../../shared/kinds.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "../../shared/object.ts";
-import { isRecord } from "../../shared/path.ts";
-import { templatesNamedBy } from "../../shared/references.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
+import { templatesNamedBy } from "../../shared/graph/references.ts";
+import { CONTROL_PLANE, CORE, INFRASTRUCTURE } from "../../shared/objects/kinds.ts";
+import { type KubeObject, keyOf, type ObjectKey } from "../../shared/objects/object.ts";
+import { isRecord } from "../../shared/objects/path.ts";
 import { mustGet, type Sources, sampleKey } from "./machines.ts";
 
 /** The owners whose templates the chart names by a hash of their content. */

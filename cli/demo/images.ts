@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
-import type { KubeObject } from "../../shared/object.ts";
-import { isRecord, stringAt } from "../../shared/path.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
+import { isRecord, stringAt } from "../../shared/objects/path.ts";
 
 /** A small server that answers for every image, as the one of a cluster does. */
 export interface ImageServer {

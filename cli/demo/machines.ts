@@ -1,8 +1,8 @@
-import type { Cluster } from "../../shared/cluster.ts";
-import { BOOTSTRAP, CORE, INFRASTRUCTURE } from "../../shared/kinds.ts";
-import { annotation, CLONED_FROM_GROUPKIND, CLONED_FROM_NAME, CLUSTER_NAME } from "../../shared/marks.ts";
-import { groupKindText, type KubeObject, keyOf, type ObjectKey } from "../../shared/object.ts";
-import { stringAt } from "../../shared/path.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
+import { annotation, CLONED_FROM_GROUPKIND, CLONED_FROM_NAME, CLUSTER_NAME } from "../../shared/marks/marks.ts";
+import { BOOTSTRAP, CORE, INFRASTRUCTURE } from "../../shared/objects/kinds.ts";
+import { groupKindText, type KubeObject, keyOf, type ObjectKey } from "../../shared/objects/object.ts";
+import { stringAt } from "../../shared/objects/path.ts";
 
 const CLUSTER = "mgmt";
 export const NAMESPACE_NAME = "sylva-system";

@@ -1,4 +1,4 @@
-import type { Act } from "../../shared/context.ts";
+import type { Act } from "../../shared/acts/context.ts";
 import type { Answer } from "./source.ts";
 
 /** Prints the story and judges its outcomes. */

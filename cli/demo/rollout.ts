@@ -1,5 +1,5 @@
-import { CORE } from "../../shared/kinds.ts";
-import { keyOf, type ObjectKey } from "../../shared/object.ts";
+import { CORE } from "../../shared/objects/kinds.ts";
+import { keyOf, type ObjectKey } from "../../shared/objects/object.ts";
 import { OWNERS, sourcesOf } from "./chart.ts";
 import { deleteMachine, machinesOf, makeMachine, mustGet, sampleKey } from "./machines.ts";
 import type { World } from "./world.ts";

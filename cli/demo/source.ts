@@ -1,6 +1,6 @@
 import { CloudEvent, HTTP } from "cloudevents";
-import { type KubeObject, keyOf } from "../../shared/object.ts";
-import type { StoreChange } from "../../shared/snapshot/store.ts";
+import type { StoreChange } from "../../shared/cluster/snapshot/store.ts";
+import { type KubeObject, keyOf } from "../../shared/objects/object.ts";
 
 /** What a function answered to one event. */
 export interface Answer {

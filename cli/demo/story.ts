@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { isTemplateKind } from "../../shared/kinds.ts";
-import { hasHold, isRetired } from "../../shared/marks.ts";
-import { isTerminating, type KubeObject, keyOf } from "../../shared/object.ts";
+import { hasHold, isRetired } from "../../shared/marks/marks.ts";
+import { isTemplateKind } from "../../shared/objects/kinds.ts";
+import { isTerminating, type KubeObject, keyOf } from "../../shared/objects/object.ts";
 import { helmUpgrade, OWNERS, rendered, sourcesOf } from "./chart.ts";
 import { mustGet } from "./machines.ts";
 import type { Narrator } from "./narrator.ts";

@@ -1,11 +1,11 @@
-import type { Context, Handle } from "../../shared/context.ts";
-import { startServer } from "../../shared/listen.ts";
-import { createLog } from "../../shared/log.ts";
-import type { KubeObject } from "../../shared/object.ts";
-import { createApp } from "../../shared/serve.ts";
-import { readSettings } from "../../shared/settings.ts";
-import { type SnapshotCluster, snapshotCluster } from "../../shared/snapshot/cluster.ts";
-import type { StoreChange } from "../../shared/snapshot/store.ts";
+import type { Context, Handle } from "../../shared/acts/context.ts";
+import { type SnapshotCluster, snapshotCluster } from "../../shared/cluster/snapshot/cluster.ts";
+import type { StoreChange } from "../../shared/cluster/snapshot/store.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
+import { startServer } from "../../shared/serving/listen.ts";
+import { createApp } from "../../shared/serving/serve.ts";
+import { createLog } from "../../shared/setup/log.ts";
+import { readSettings } from "../../shared/setup/settings.ts";
 import { type Answer, pingEvent, resourceEvent, send } from "./source.ts";
 
 /** A cluster in memory, with functions served on loopback or without them. */

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { InputError } from "../../shared/input-error.ts";
+import { InputError } from "../../shared/setup/input-error.ts";
 import type { Architecture, DebianPin, NodePin } from "./pins.ts";
 
 const PINS = "cli/image/pins.ts";

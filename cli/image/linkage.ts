@@ -1,6 +1,6 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { InputError } from "../../shared/input-error.ts";
+import { InputError } from "../../shared/setup/input-error.ts";
 import { linkedBy } from "./elf.ts";
 import type { Architecture } from "./pins.ts";
 

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { InputError } from "../../shared/input-error.ts";
+import { InputError } from "../../shared/setup/input-error.ts";
 
 /** A Go module that pins crane by a `tool` line; its login is docker's (`crane auth login`, or ~/.docker/config.json). */
 const CRANE = join(import.meta.dirname, "../../test/e2e/parts/crane");

@@ -1,7 +1,7 @@
 import { serviceAccountOf } from "../../functions/label-machines/service-account.ts";
 import { survey } from "../../functions/label-machines/survey.ts";
-import type { Cluster } from "../../shared/cluster.ts";
-import type { Settings } from "../../shared/settings.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
+import type { Settings } from "../../shared/setup/settings.ts";
 import type { Planned } from "./decisions.ts";
 
 /** What label-machines would do with every control plane and Cluster that a person marked. */

@@ -7,10 +7,10 @@ import type { Surveyed } from "../../functions/label-machines/survey.ts";
 import { decide as decideRetain, type Decision as Retain } from "../../functions/retain-templates/decide.ts";
 import type { Decision as Rewrite } from "../../functions/rewrite-urls/decide.ts";
 import type { Undo } from "../../functions/rewrite-urls/undo.ts";
-import type { Facts } from "../../shared/facts.ts";
-import { isTemplateKind } from "../../shared/kinds.ts";
-import { keyOf, type ObjectKey } from "../../shared/object.ts";
-import type { RecordTool } from "../../shared/settings.ts";
+import type { Facts } from "../../shared/look/facts.ts";
+import { isTemplateKind } from "../../shared/objects/kinds.ts";
+import { keyOf, type ObjectKey } from "../../shared/objects/object.ts";
+import type { RecordTool } from "../../shared/setup/settings.ts";
 import type { OwnersSay } from "./owners.ts";
 
 /** A decision with the object it is about. */

@@ -1,6 +1,6 @@
-import type { Facts } from "../../shared/facts.ts";
-import { timestamp } from "../../shared/marks.ts";
-import type { ObjectKey } from "../../shared/object.ts";
+import type { Facts } from "../../shared/look/facts.ts";
+import { timestamp } from "../../shared/marks/marks.ts";
+import type { ObjectKey } from "../../shared/objects/object.ts";
 import type { Planned } from "./decisions.ts";
 import type { OwnersSay } from "./owners.ts";
 

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
-import { InputError } from "../../shared/input-error.ts";
-import { instant } from "../../shared/marks.ts";
-import { readSettings, type Settings } from "../../shared/settings.ts";
+import { instant } from "../../shared/marks/marks.ts";
+import { InputError } from "../../shared/setup/input-error.ts";
+import { readSettings, type Settings } from "../../shared/setup/settings.ts";
 
 export interface Options {
   readonly settings: Settings;

@@ -1,7 +1,7 @@
-import type { Cluster } from "../../shared/cluster.ts";
-import type { Facts } from "../../shared/facts.ts";
-import { isTemplateKind } from "../../shared/kinds.ts";
-import { keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
+import type { Facts } from "../../shared/look/facts.ts";
+import { isTemplateKind } from "../../shared/objects/kinds.ts";
+import { keyOf, keyText, type ObjectKey } from "../../shared/objects/object.ts";
 import type { Answer } from "../../shared/owners/answer.ts";
 import { type Owner, ownerOf } from "../../shared/owners/owner.ts";
 import { openRecords } from "../../shared/owners/records.ts";

@@ -1,6 +1,6 @@
-import type { Facts } from "../../shared/facts.ts";
-import type { ObjectKey } from "../../shared/object.ts";
-import { clustersOf } from "../../shared/owning-clusters.ts";
+import { clustersOf } from "../../shared/graph/owning-clusters.ts";
+import type { Facts } from "../../shared/look/facts.ts";
+import type { ObjectKey } from "../../shared/objects/object.ts";
 import type { Planned } from "./decisions.ts";
 import { type OwnersSay, ownerSentence } from "./owners.ts";
 import { sentence, short } from "./sentences.ts";

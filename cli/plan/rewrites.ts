@@ -6,10 +6,10 @@ import type { Carriers } from "../../functions/rewrite-urls/look.ts";
 import type { Rules } from "../../functions/rewrite-urls/rules.ts";
 import { decideUndoAll } from "../../functions/rewrite-urls/undo.ts";
 import { redact } from "../../functions/rewrite-urls/url.ts";
-import type { Cluster } from "../../shared/cluster.ts";
-import { createLog } from "../../shared/log.ts";
-import { type KubeObject, keyOf, keyText } from "../../shared/object.ts";
-import { createTally } from "../../shared/tally.ts";
+import { createTally } from "../../shared/acts/tally.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
+import { type KubeObject, keyOf, keyText } from "../../shared/objects/object.ts";
+import { createLog } from "../../shared/setup/log.ts";
 import type { Planned } from "./decisions.ts";
 
 type Rewriting = Extract<Planned, { concern: "rewrite-urls" }>;

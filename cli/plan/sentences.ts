@@ -1,7 +1,7 @@
 import type { Difference } from "../../functions/label-machines/facts.ts";
 import { refusalSentence } from "../../functions/rewrite-urls/explain.ts";
-import { timestamp } from "../../shared/marks.ts";
-import type { ObjectKey } from "../../shared/object.ts";
+import { timestamp } from "../../shared/marks/marks.ts";
+import type { ObjectKey } from "../../shared/objects/object.ts";
 import type { Checked, Planned } from "./decisions.ts";
 
 type Of<Concern extends Planned["concern"]> = Extract<Planned, { concern: Concern }>["decision"];

@@ -1,7 +1,7 @@
-import type { Graph } from "../../shared/graph.ts";
-import { CORE, isTemplateKind } from "../../shared/kinds.ts";
-import { label } from "../../shared/marks.ts";
-import type { Needed } from "../../shared/needed.ts";
+import type { Graph } from "../../shared/graph/graph.ts";
+import type { Needed } from "../../shared/graph/needed.ts";
+import { label } from "../../shared/marks/marks.ts";
+import { CORE, isTemplateKind } from "../../shared/objects/kinds.ts";
 import {
   type GroupKind,
   groupKindText,
@@ -10,7 +10,7 @@ import {
   keyOf,
   keyText,
   type ObjectKey,
-} from "../../shared/object.ts";
+} from "../../shared/objects/object.ts";
 
 const MOVE = "clusterctl.cluster.x-k8s.io/move";
 const MOVE_HIERARCHY = "clusterctl.cluster.x-k8s.io/move-hierarchy";

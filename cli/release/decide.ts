@@ -1,6 +1,6 @@
-import { optionsTakenOff } from "../../shared/argocd-options.ts";
-import { hasHold, MARKS, otherFinalizers, RETIRED_LABEL } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
+import { optionsTakenOff } from "../../shared/marks/argocd-options.ts";
+import { hasHold, MARKS, otherFinalizers, RETIRED_LABEL } from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 
 /** The patch that takes hold and marks off an object; undefined where it carries none. What people set stays. */
 export function releasePatch(object: KubeObject): Record<string, unknown> | undefined {

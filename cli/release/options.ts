@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { InputError } from "../../shared/input-error.ts";
+import { InputError } from "../../shared/setup/input-error.ts";
 
 /** Which templates are released. */
 export type Scope =

@@ -1,5 +1,5 @@
-import type { Cluster } from "../../shared/cluster.ts";
-import { type GroupKind, keyOf } from "../../shared/object.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
+import { type GroupKind, keyOf } from "../../shared/objects/object.ts";
 
 const PART_OF = "app.kubernetes.io/part-of";
 const TRIGGER: GroupKind = { group: "eventing.knative.dev", kind: "Trigger" };

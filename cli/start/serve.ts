@@ -1,9 +1,9 @@
-import { connect, connectCallers } from "../../shared/connect.ts";
-import type { Handle } from "../../shared/context.ts";
-import { startServer } from "../../shared/listen.ts";
-import { createLog, type Log } from "../../shared/log.ts";
-import { type App, createApp } from "../../shared/serve.ts";
-import { readSettings, type Settings } from "../../shared/settings.ts";
+import type { Handle } from "../../shared/acts/context.ts";
+import { connect, connectCallers } from "../../shared/cluster/connect.ts";
+import { startServer } from "../../shared/serving/listen.ts";
+import { type App, createApp } from "../../shared/serving/serve.ts";
+import { createLog, type Log } from "../../shared/setup/log.ts";
+import { readSettings, type Settings } from "../../shared/setup/settings.ts";
 import { runProgram } from "../exit.ts";
 
 interface Concern {

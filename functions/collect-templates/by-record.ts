@@ -1,8 +1,8 @@
-import { ARGOCD_OPTIONS } from "../../shared/argocd-options.ts";
-import { annotation, hasHold, RETIRED_BY } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
+import { ARGOCD_OPTIONS } from "../../shared/marks/argocd-options.ts";
+import { annotation, hasHold, RETIRED_BY } from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 import type { Answer } from "../../shared/owners/answer.ts";
-import type { RecordTool } from "../../shared/settings.ts";
+import type { RecordTool } from "../../shared/setup/settings.ts";
 
 /** What the record of a template's one owner says of it. */
 export interface Said extends Answer {

@@ -1,4 +1,5 @@
-import type { Facts } from "../../shared/facts.ts";
+import { type ClusterState, clusterState } from "../../shared/graph/owning-clusters.ts";
+import type { Facts } from "../../shared/look/facts.ts";
 import {
   annotation,
   hasHold,
@@ -10,9 +11,8 @@ import {
   RENEWED_AT,
   retiredSince,
   UNNEEDED_SINCE,
-} from "../../shared/marks.ts";
-import { isTerminating, type KubeObject, keyOf, type ObjectKey } from "../../shared/object.ts";
-import { type ClusterState, clusterState } from "../../shared/owning-clusters.ts";
+} from "../../shared/marks/marks.ts";
+import { isTerminating, type KubeObject, keyOf, type ObjectKey } from "../../shared/objects/object.ts";
 import { type ByRecord, isCaredFor, retireByRecord, type Said, unretireByRecord, waitForRecord } from "./by-record.ts";
 
 type By = readonly ObjectKey[];

@@ -1,6 +1,6 @@
-import type { Context } from "../../shared/context.ts";
-import { type KubeObject, keyText } from "../../shared/object.ts";
-import { tell } from "../../shared/tell.ts";
+import type { Context } from "../../shared/acts/context.ts";
+import { tell } from "../../shared/acts/tell.ts";
+import { type KubeObject, keyText } from "../../shared/objects/object.ts";
 import type { ByRecord } from "./by-record.ts";
 import type { Decision } from "./decide.ts";
 

@@ -1,8 +1,8 @@
-import type { Act, Context } from "../../shared/context.ts";
-import type { Copy } from "../../shared/copies.ts";
-import { gatherFacts } from "../../shared/facts.ts";
-import { finishCopy } from "../../shared/finish-copies.ts";
-import { keyOf } from "../../shared/object.ts";
+import type { Act, Context } from "../../shared/acts/context.ts";
+import type { Copy } from "../../shared/acts/copies.ts";
+import { finishCopy } from "../../shared/acts/finish-copies.ts";
+import { gatherFacts } from "../../shared/look/facts.ts";
+import { keyOf } from "../../shared/objects/object.ts";
 import { CONCERN } from "./terms.ts";
 
 /** Finishes a renewal or a return that was cut short, if this copy is of one. */

@@ -1,8 +1,8 @@
-import type { Change } from "../../shared/change.ts";
-import { CORE, isTemplateKind } from "../../shared/kinds.ts";
-import { isTerminating, type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
-import { templatesNamedBy } from "../../shared/references.ts";
-import { mayJustBeUnpaused } from "../../shared/unpaused.ts";
+import type { Change } from "../../shared/events/change.ts";
+import { mayJustBeUnpaused } from "../../shared/events/unpaused.ts";
+import { templatesNamedBy } from "../../shared/graph/references.ts";
+import { CORE, isTemplateKind } from "../../shared/objects/kinds.ts";
+import { isTerminating, type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/objects/object.ts";
 
 /** The templates that an event is about: the object itself, where it is one, and those it names. */
 export function templatesNamed(object: KubeObject): readonly ObjectKey[] {

@@ -1,6 +1,6 @@
-import type { Context } from "../../shared/context.ts";
-import { isOffLimits, isOptedOut } from "../../shared/marks.ts";
-import { isTerminating, type KubeObject } from "../../shared/object.ts";
+import type { Context } from "../../shared/acts/context.ts";
+import { isOffLimits, isOptedOut } from "../../shared/marks/marks.ts";
+import { isTerminating, type KubeObject } from "../../shared/objects/object.ts";
 import { type Owner, ownerOf } from "../../shared/owners/owner.ts";
 import type { Records } from "../../shared/owners/records.ts";
 import type { Said } from "./by-record.ts";

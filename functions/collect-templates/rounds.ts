@@ -1,9 +1,9 @@
-import type { Act, Context, Outcome } from "../../shared/context.ts";
-import { listCopies } from "../../shared/copies.ts";
-import { gatherFacts } from "../../shared/facts.ts";
-import { isTemplateKind } from "../../shared/kinds.ts";
-import { keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
-import { createTally, type Failure, type Tally, throwAny } from "../../shared/tally.ts";
+import type { Act, Context, Outcome } from "../../shared/acts/context.ts";
+import { listCopies } from "../../shared/acts/copies.ts";
+import { createTally, type Failure, type Tally, throwAny } from "../../shared/acts/tally.ts";
+import { gatherFacts } from "../../shared/look/facts.ts";
+import { isTemplateKind } from "../../shared/objects/kinds.ts";
+import { keyOf, keyText, type ObjectKey } from "../../shared/objects/object.ts";
 import { finish } from "./finish.ts";
 import { settle } from "./settle.ts";
 import { CONCERN } from "./terms.ts";

@@ -1,9 +1,9 @@
-import { failedWith, type ServedKind } from "../../shared/cluster.ts";
-import type { Context } from "../../shared/context.ts";
-import { CORE, isSpecReader, isTemplateKind } from "../../shared/kinds.ts";
-import type { KubeObject, ObjectKey } from "../../shared/object.ts";
-import { reachOf } from "../../shared/reach.ts";
-import { mayRefer, metadataSuffices } from "../../shared/references.ts";
+import type { Context } from "../../shared/acts/context.ts";
+import { failedWith, type ServedKind } from "../../shared/cluster/cluster.ts";
+import { mayRefer, metadataSuffices } from "../../shared/graph/references.ts";
+import { reachOf } from "../../shared/look/reach.ts";
+import { CORE, isSpecReader, isTemplateKind } from "../../shared/objects/kinds.ts";
+import type { KubeObject, ObjectKey } from "../../shared/objects/object.ts";
 import { byExpectedLife, provesNeed } from "./witness.ts";
 
 /**

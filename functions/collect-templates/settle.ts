@@ -1,7 +1,8 @@
-import { optionsTakenOff } from "../../shared/argocd-options.ts";
-import type { Act, Context } from "../../shared/context.ts";
-import type { Facts } from "../../shared/facts.ts";
-import { isTemplateKind } from "../../shared/kinds.ts";
+import type { Act, Context } from "../../shared/acts/context.ts";
+import { onObject } from "../../shared/acts/retry.ts";
+import type { Tally } from "../../shared/acts/tally.ts";
+import type { Facts } from "../../shared/look/facts.ts";
+import { optionsTakenOff } from "../../shared/marks/argocd-options.ts";
 import {
   annotation,
   isRetired,
@@ -12,11 +13,10 @@ import {
   RETIRED_LABEL,
   timestamp,
   UNNEEDED_SINCE,
-} from "../../shared/marks.ts";
-import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
+} from "../../shared/marks/marks.ts";
+import { isTemplateKind } from "../../shared/objects/kinds.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/objects/object.ts";
 import { openRecords } from "../../shared/owners/records.ts";
-import { onObject } from "../../shared/retry.ts";
-import type { Tally } from "../../shared/tally.ts";
 import type { Said } from "./by-record.ts";
 import { type Decision, decide } from "./decide.ts";
 import { explain, tellByRecord } from "./explain.ts";

@@ -1,4 +1,4 @@
-import type { Context } from "../../shared/context.ts";
+import type { Context } from "../../shared/acts/context.ts";
 import type { Terms } from "./decide.ts";
 
 /** The name of this function, on the command line, in logs, replies and copies. */

@@ -1,4 +1,4 @@
-import { NEEDED_BY, RETIRED_AT, RETIRED_BY, RETIRED_LABEL, UNNEEDED_SINCE } from "../../shared/marks.ts";
+import { NEEDED_BY, RETIRED_AT, RETIRED_BY, RETIRED_LABEL, UNNEEDED_SINCE } from "../../shared/marks/marks.ts";
 
 /** The patch of metadata that takes every mark of a retirement off. */
 export const UNRETIRED = {

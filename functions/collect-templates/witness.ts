@@ -1,7 +1,7 @@
-import { canRefer, isSpecReader, isTemplateKind } from "../../shared/kinds.ts";
-import { annotation, isRetired, NEEDED_BY } from "../../shared/marks.ts";
-import { isTerminating, type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
-import { mayRefer, referencesOf } from "../../shared/references.ts";
+import { mayRefer, referencesOf } from "../../shared/graph/references.ts";
+import { annotation, isRetired, NEEDED_BY } from "../../shared/marks/marks.ts";
+import { canRefer, isSpecReader, isTemplateKind } from "../../shared/objects/kinds.ts";
+import { isTerminating, type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/objects/object.ts";
 
 /** How many witnesses a template notes: when the first goes, the next speaks, and nothing need be searched. */
 const NOTED = 3;

@@ -1,9 +1,9 @@
-import type { Cluster } from "../../shared/cluster.ts";
-import { BOOTSTRAP, CONTROL_PLANE, CORE, isTemplateKind } from "../../shared/kinds.ts";
-import { CLUSTER_NAME, label } from "../../shared/marks.ts";
-import { type GroupKind, groupOf, type KubeObject, keyOf, type ObjectKey } from "../../shared/object.ts";
-import { stringAt, valuesAt } from "../../shared/path.ts";
-import { unlessForbidden } from "../../shared/unless-forbidden.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
+import { unlessForbidden } from "../../shared/cluster/unless-forbidden.ts";
+import { CLUSTER_NAME, label } from "../../shared/marks/marks.ts";
+import { BOOTSTRAP, CONTROL_PLANE, CORE, isTemplateKind } from "../../shared/objects/kinds.ts";
+import { type GroupKind, groupOf, type KubeObject, keyOf, type ObjectKey } from "../../shared/objects/object.ts";
+import { stringAt, valuesAt } from "../../shared/objects/path.ts";
 import { CLUSTER } from "./gather.ts";
 import { MACHINE } from "./machines.ts";
 import { isOptedIn } from "./marks.ts";

@@ -1,7 +1,7 @@
-import type { Context } from "../../shared/context.ts";
-import { annotation, PAUSED } from "../../shared/marks.ts";
-import { keyOf } from "../../shared/object.ts";
-import { tell } from "../../shared/tell.ts";
+import type { Context } from "../../shared/acts/context.ts";
+import { tell } from "../../shared/acts/tell.ts";
+import { annotation, PAUSED } from "../../shared/marks/marks.ts";
+import { keyOf } from "../../shared/objects/object.ts";
 import type { AdoptionFacts } from "./facts.ts";
 import type { Done } from "./label.ts";
 import { ADOPT, ADOPTION_REFUSED, ALLOW_ROLLOUT, LABELLING } from "./marks.ts";

@@ -1,6 +1,6 @@
-import { annotation, DELETE_FOR_MOVE } from "../../shared/marks.ts";
-import { keyOf, type ObjectKey } from "../../shared/object.ts";
-import { isPaused } from "../../shared/owning-clusters.ts";
+import { isPaused } from "../../shared/graph/owning-clusters.ts";
+import { annotation, DELETE_FOR_MOVE } from "../../shared/marks/marks.ts";
+import { keyOf, type ObjectKey } from "../../shared/objects/object.ts";
 import { failedChecks, warningsOf } from "./checks/reasons.ts";
 import type { AdoptionFacts, Difference, Reason } from "./facts.ts";
 import { forecast } from "./forecast.ts";

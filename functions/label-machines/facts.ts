@@ -1,4 +1,4 @@
-import type { KubeObject, ObjectKey } from "../../shared/object.ts";
+import type { KubeObject, ObjectKey } from "../../shared/objects/object.ts";
 
 /** Whether a secret is there, told without ever reading its data. */
 export type SecretState = "there" | "missing" | "unreadable";

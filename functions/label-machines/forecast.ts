@@ -1,5 +1,5 @@
-import { annotation, CLONED_FROM_GROUPKIND, CLONED_FROM_NAME, instant } from "../../shared/marks.ts";
-import { groupKindText, type KubeObject } from "../../shared/object.ts";
+import { annotation, CLONED_FROM_GROUPKIND, CLONED_FROM_NAME, instant } from "../../shared/marks/marks.ts";
+import { groupKindText, type KubeObject } from "../../shared/objects/object.ts";
 import { configDifferences } from "./compare-config.ts";
 import type { FieldDifference } from "./differences.ts";
 import type { AdoptionFacts, Difference } from "./facts.ts";

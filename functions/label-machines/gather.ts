@@ -1,6 +1,6 @@
-import { type Cluster, failedWith } from "../../shared/cluster.ts";
-import { CORE } from "../../shared/kinds.ts";
-import { CLUSTER_NAME, label } from "../../shared/marks.ts";
+import { type Cluster, failedWith } from "../../shared/cluster/cluster.ts";
+import { CLUSTER_NAME, label } from "../../shared/marks/marks.ts";
+import { CORE } from "../../shared/objects/kinds.ts";
 import {
   type GroupKind,
   groupOf,
@@ -8,7 +8,7 @@ import {
   keyOf,
   type ObjectKey,
   type OwnerReference,
-} from "../../shared/object.ts";
+} from "../../shared/objects/object.ts";
 import { isBefore1Dot12, TELLING_DEFINITION } from "./capi-version.ts";
 import type { AdoptionFacts, MachineFacts, TemplateFacts } from "./facts.ts";
 import { machinesOf } from "./machines.ts";

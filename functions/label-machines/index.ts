@@ -1,6 +1,6 @@
-import { type Act, type Context, type Handle, NOTHING, type Outcome } from "../../shared/context.ts";
-import { keyText, type ObjectKey } from "../../shared/object.ts";
-import { createTally } from "../../shared/tally.ts";
+import { type Act, type Context, type Handle, NOTHING, type Outcome } from "../../shared/acts/context.ts";
+import { createTally } from "../../shared/acts/tally.ts";
+import { keyText, type ObjectKey } from "../../shared/objects/object.ts";
 import { concernedBy, isClusterKind } from "./concerned.ts";
 import { controlPlaneKeyOf } from "./prepare/draft.ts";
 import { settlePreparation } from "./prepare/settle.ts";

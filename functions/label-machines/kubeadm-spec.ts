@@ -1,6 +1,6 @@
-import { annotation } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
-import { isRecord } from "../../shared/path.ts";
+import { annotation } from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
+import { isRecord } from "../../shared/objects/path.ts";
 import { ensureAt, type Fields, recordAt, recordsAt, removeAt } from "./fields.ts";
 import { isV1beta1 } from "./read.ts";
 

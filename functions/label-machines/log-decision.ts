@@ -1,5 +1,5 @@
-import type { Log } from "../../shared/log.ts";
-import { keyText, type ObjectKey } from "../../shared/object.ts";
+import { keyText, type ObjectKey } from "../../shared/objects/object.ts";
+import type { Log } from "../../shared/setup/log.ts";
 import type { Decision } from "./decide.ts";
 import type { Preparation } from "./prepare/decide.ts";
 

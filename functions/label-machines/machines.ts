@@ -1,9 +1,9 @@
-import { anewWhenExpired } from "../../shared/anew-when-expired.ts";
-import type { Cluster } from "../../shared/cluster.ts";
-import { BOOTSTRAP, CORE } from "../../shared/kinds.ts";
-import { CLUSTER_NAME, label } from "../../shared/marks.ts";
-import type { GroupKind, KubeObject } from "../../shared/object.ts";
-import { stringAt } from "../../shared/path.ts";
+import { anewWhenExpired } from "../../shared/cluster/anew-when-expired.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
+import { CLUSTER_NAME, label } from "../../shared/marks/marks.ts";
+import { BOOTSTRAP, CORE } from "../../shared/objects/kinds.ts";
+import type { GroupKind, KubeObject } from "../../shared/objects/object.ts";
+import { stringAt } from "../../shared/objects/path.ts";
 import type { MachineFacts } from "./facts.ts";
 import { refAt } from "./read.ts";
 

@@ -1,5 +1,5 @@
-import { annotation } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
+import { annotation } from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 
 /** The name of this function, on the command line, in logs and in replies. */
 export const CONCERN = "label-machines";

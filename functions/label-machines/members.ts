@@ -1,6 +1,6 @@
-import { CLUSTER_NAME, label } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
-import { valuesAt } from "../../shared/path.ts";
+import { CLUSTER_NAME, label } from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
+import { valuesAt } from "../../shared/objects/path.ts";
 import type { AdoptionFacts, MachineFacts } from "./facts.ts";
 import { CONTROL_PLANE_LABEL } from "./marks.ts";
 import { controllerOf, isMeant } from "./read.ts";

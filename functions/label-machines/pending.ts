@@ -1,8 +1,8 @@
-import type { Context } from "../../shared/context.ts";
-import { type KubeObject, keyOf, keyText } from "../../shared/object.ts";
-import { isPaused } from "../../shared/owning-clusters.ts";
-import { isRecord, stringAt, valuesAt } from "../../shared/path.ts";
-import { tell } from "../../shared/tell.ts";
+import type { Context } from "../../shared/acts/context.ts";
+import { tell } from "../../shared/acts/tell.ts";
+import { isPaused } from "../../shared/graph/owning-clusters.ts";
+import { type KubeObject, keyOf, keyText } from "../../shared/objects/object.ts";
+import { isRecord, stringAt, valuesAt } from "../../shared/objects/path.ts";
 import type { AdoptionFacts } from "./facts.ts";
 import { isDone, membersOf } from "./members.ts";
 import { eventsOn } from "./refuse.ts";

@@ -1,9 +1,9 @@
-import { type Cluster, failedWith } from "../../shared/cluster.ts";
-import type { Context } from "../../shared/context.ts";
-import { annotation } from "../../shared/marks.ts";
-import { type GroupKind, type KubeObject, keyOf, keyText } from "../../shared/object.ts";
-import { stringAt } from "../../shared/path.ts";
-import { tell } from "../../shared/tell.ts";
+import type { Context } from "../../shared/acts/context.ts";
+import { tell } from "../../shared/acts/tell.ts";
+import { type Cluster, failedWith } from "../../shared/cluster/cluster.ts";
+import { annotation } from "../../shared/marks/marks.ts";
+import { type GroupKind, type KubeObject, keyOf, keyText } from "../../shared/objects/object.ts";
+import { stringAt } from "../../shared/objects/path.ts";
 import type { Refusal } from "./decide.ts";
 import type { Reason } from "./facts.ts";
 import { ADOPTION_REFUSED } from "./marks.ts";

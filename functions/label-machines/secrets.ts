@@ -1,5 +1,5 @@
-import { type Cluster, failedWith } from "../../shared/cluster.ts";
-import type { ObjectKey } from "../../shared/object.ts";
+import { type Cluster, failedWith } from "../../shared/cluster/cluster.ts";
+import type { ObjectKey } from "../../shared/objects/object.ts";
 import { secretNames } from "./checks/secrets.ts";
 import type { SecretState } from "./facts.ts";
 

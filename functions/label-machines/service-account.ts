@@ -1,4 +1,4 @@
-import type { Settings } from "../../shared/settings.ts";
+import type { Settings } from "../../shared/setup/settings.ts";
 import { CONCERN } from "./marks.ts";
 
 /** Who this function runs as, `namespace:name`: one service account for each function, in the namespace it runs in. */

@@ -1,6 +1,6 @@
-import { ClusterError, failedWith } from "../../shared/cluster.ts";
-import type { Act, Context } from "../../shared/context.ts";
-import { keyText, type ObjectKey } from "../../shared/object.ts";
+import type { Act, Context } from "../../shared/acts/context.ts";
+import { ClusterError, failedWith } from "../../shared/cluster/cluster.ts";
+import { keyText, type ObjectKey } from "../../shared/objects/object.ts";
 import { conclude, release } from "./conclude.ts";
 import { type Decision, decide, refusal } from "./decide.ts";
 import type { AdoptionFacts } from "./facts.ts";

@@ -1,6 +1,6 @@
-import { type Cluster, failedWith } from "../../shared/cluster.ts";
-import type { KubeObject, ObjectKey } from "../../shared/object.ts";
-import { keyOf } from "../../shared/object.ts";
+import { type Cluster, failedWith } from "../../shared/cluster/cluster.ts";
+import type { KubeObject, ObjectKey } from "../../shared/objects/object.ts";
+import { keyOf } from "../../shared/objects/object.ts";
 import { isClusterKind, isControlPlaneKind } from "./concerned.ts";
 import { type Decision, decide } from "./decide.ts";
 import { gatherAdoption } from "./gather.ts";

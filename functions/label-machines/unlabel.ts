@@ -1,5 +1,5 @@
-import type { Context } from "../../shared/context.ts";
-import { keyOf } from "../../shared/object.ts";
+import type { Context } from "../../shared/acts/context.ts";
+import { keyOf } from "../../shared/objects/object.ts";
 import { isHeldStill } from "./decide.ts";
 import type { AdoptionFacts } from "./facts.ts";
 import { configsOf, type Done, machinesOf, nounOf } from "./label.ts";

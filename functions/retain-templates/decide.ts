@@ -1,5 +1,4 @@
-import { trackedBy } from "../../shared/argocd.ts";
-import { type AnnotationPatch, pruningOf } from "../../shared/argocd-options.ts";
+import { type AnnotationPatch, pruningOf } from "../../shared/marks/argocd-options.ts";
 import {
   annotation,
   hasHold,
@@ -9,8 +8,9 @@ import {
   label,
   RETIRED_AT,
   RETIRED_LABEL,
-} from "../../shared/marks.ts";
-import { isTerminating, type KubeObject } from "../../shared/object.ts";
+} from "../../shared/marks/marks.ts";
+import { isTerminating, type KubeObject } from "../../shared/objects/object.ts";
+import { trackedBy } from "../../shared/owners/argocd.ts";
 
 /** What a standing template needs so that it outlives a deletion its owner asks for too early. */
 export type Decision =

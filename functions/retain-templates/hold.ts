@@ -1,4 +1,6 @@
-import type { Act, Context } from "../../shared/context.ts";
+import type { Act, Context } from "../../shared/acts/context.ts";
+import { onObject } from "../../shared/acts/retry.ts";
+import { tell } from "../../shared/acts/tell.ts";
 import {
   HOLD,
   hasHold,
@@ -7,10 +9,8 @@ import {
   RETIRED_LABEL,
   retiredSince,
   timestamp,
-} from "../../shared/marks.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "../../shared/object.ts";
-import { onObject } from "../../shared/retry.ts";
-import { tell } from "../../shared/tell.ts";
+} from "../../shared/marks/marks.ts";
+import { type KubeObject, keyOf, type ObjectKey } from "../../shared/objects/object.ts";
 import { type Decision, decide } from "./decide.ts";
 
 type Hold = Extract<Decision, { verdict: "hold" }>;

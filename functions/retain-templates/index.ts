@@ -1,7 +1,7 @@
-import { type Handle, NOTHING } from "../../shared/context.ts";
-import { isTemplateKind } from "../../shared/kinds.ts";
-import { keyOf } from "../../shared/object.ts";
-import { lacksManagedFields } from "../../shared/recreate.ts";
+import { type Handle, NOTHING } from "../../shared/acts/context.ts";
+import { lacksManagedFields } from "../../shared/acts/recreate.ts";
+import { isTemplateKind } from "../../shared/objects/kinds.ts";
+import { keyOf } from "../../shared/objects/object.ts";
 import { decide } from "./decide.ts";
 import { hold } from "./hold.ts";
 import { finishRestore, restore } from "./restore.ts";

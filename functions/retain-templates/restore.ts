@@ -1,14 +1,14 @@
-import { ClusterError, failedWith } from "../../shared/cluster.ts";
-import { decideComesBack } from "../../shared/comes-back.ts";
-import type { Act, Context } from "../../shared/context.ts";
-import { type Copy, findCopy, listCopies } from "../../shared/copies.ts";
-import type { Facts } from "../../shared/facts.ts";
-import { finishCopy } from "../../shared/finish-copies.ts";
-import { isOffLimits, isOptedOut } from "../../shared/marks.ts";
-import { groupKindText, type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/object.ts";
-import { recreate } from "../../shared/recreate.ts";
-import { lookAt } from "../../shared/shared-look.ts";
-import { tell } from "../../shared/tell.ts";
+import { decideComesBack } from "../../shared/acts/comes-back.ts";
+import type { Act, Context } from "../../shared/acts/context.ts";
+import { type Copy, findCopy, listCopies } from "../../shared/acts/copies.ts";
+import { finishCopy } from "../../shared/acts/finish-copies.ts";
+import { recreate } from "../../shared/acts/recreate.ts";
+import { tell } from "../../shared/acts/tell.ts";
+import { ClusterError, failedWith } from "../../shared/cluster/cluster.ts";
+import type { Facts } from "../../shared/look/facts.ts";
+import { lookAt } from "../../shared/look/shared-look.ts";
+import { isOffLimits, isOptedOut } from "../../shared/marks/marks.ts";
+import { groupKindText, type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/objects/object.ts";
 
 const CONCERN = "retain-templates";
 /** How many of those that need a template a note names. */

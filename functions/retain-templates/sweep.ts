@@ -1,8 +1,8 @@
-import { failedWith } from "../../shared/cluster.ts";
-import type { Context, Outcome } from "../../shared/context.ts";
-import { isTemplateKind } from "../../shared/kinds.ts";
-import { type GroupKind, groupKindText, type KubeObject, keyOf, keyText } from "../../shared/object.ts";
-import { createTally, type Tally } from "../../shared/tally.ts";
+import type { Context, Outcome } from "../../shared/acts/context.ts";
+import { createTally, type Tally } from "../../shared/acts/tally.ts";
+import { failedWith } from "../../shared/cluster/cluster.ts";
+import { isTemplateKind } from "../../shared/objects/kinds.ts";
+import { type GroupKind, groupKindText, type KubeObject, keyOf, keyText } from "../../shared/objects/object.ts";
 import { decide } from "./decide.ts";
 import { hold } from "./hold.ts";
 import { unfinishedRestores } from "./restore.ts";

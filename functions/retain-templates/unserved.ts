@@ -1,6 +1,6 @@
-import type { Discovery } from "../../shared/cluster.ts";
-import { groupOf, type KubeObject, keyOf, keyText } from "../../shared/object.ts";
-import { isRecord, valuesAt } from "../../shared/path.ts";
+import type { Discovery } from "../../shared/cluster/cluster.ts";
+import { groupOf, type KubeObject, keyOf, keyText } from "../../shared/objects/object.ts";
+import { isRecord, valuesAt } from "../../shared/objects/path.ts";
 
 type Because = "version-gone" | "kind-gone";
 

@@ -1,8 +1,8 @@
-import { type Discovery, failedWith } from "../../shared/cluster.ts";
-import type { Context } from "../../shared/context.ts";
-import { type GroupKind, groupKindText, type KubeObject } from "../../shared/object.ts";
-import type { Tally } from "../../shared/tally.ts";
-import { tell } from "../../shared/tell.ts";
+import type { Context } from "../../shared/acts/context.ts";
+import type { Tally } from "../../shared/acts/tally.ts";
+import { tell } from "../../shared/acts/tell.ts";
+import { type Discovery, failedWith } from "../../shared/cluster/cluster.ts";
+import { type GroupKind, groupKindText, type KubeObject } from "../../shared/objects/object.ts";
 import { findUnserved, remedyFor, warningsFrom } from "./unserved.ts";
 
 const API_SERVER_SOURCE: GroupKind = { group: "sources.knative.dev", kind: "ApiServerSource" };

@@ -1,8 +1,8 @@
-import type { Cluster } from "../../shared/cluster.ts";
-import { type Context, NOTHING, type Outcome } from "../../shared/context.ts";
-import { isTerminating, type ObjectKey } from "../../shared/object.ts";
-import { isPaused } from "../../shared/owning-clusters.ts";
-import { unpausing } from "../../shared/unpaused.ts";
+import { type Context, NOTHING, type Outcome } from "../../shared/acts/context.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
+import { unpausing } from "../../shared/events/unpaused.ts";
+import { isPaused } from "../../shared/graph/owning-clusters.ts";
+import { isTerminating, type ObjectKey } from "../../shared/objects/object.ts";
 import { type Memory, once } from "./once.ts";
 import { type Rules, rulesIn } from "./rules.ts";
 

@@ -1,5 +1,5 @@
-import { BOOTSTRAP, CONTROL_PLANE, INFRASTRUCTURE, isTemplateKind } from "../../shared/kinds.ts";
-import { type GroupKind, groupKindText } from "../../shared/object.ts";
+import { BOOTSTRAP, CONTROL_PLANE, INFRASTRUCTURE, isTemplateKind } from "../../shared/objects/kinds.ts";
+import { type GroupKind, groupKindText } from "../../shared/objects/object.ts";
 import type { FoundString } from "./strings.ts";
 
 /**

@@ -1,8 +1,8 @@
-import { failedWith } from "../../shared/cluster.ts";
-import type { Act, Context } from "../../shared/context.ts";
-import { isTemplateKind } from "../../shared/kinds.ts";
-import { type KubeObject, keyOf } from "../../shared/object.ts";
-import { tell } from "../../shared/tell.ts";
+import type { Act, Context } from "../../shared/acts/context.ts";
+import { tell } from "../../shared/acts/tell.ts";
+import { failedWith } from "../../shared/cluster/cluster.ts";
+import { isTemplateKind } from "../../shared/objects/kinds.ts";
+import { type KubeObject, keyOf } from "../../shared/objects/object.ts";
 import type { Check, Checked } from "./check.ts";
 import { isSettled, type Standing, standingOf } from "./contest.ts";
 import { type Decision, decide, type UrlFacts } from "./decide.ts";

@@ -1,5 +1,5 @@
-import { instant, timestamp } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
+import { instant, timestamp } from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 import type { UrlChange } from "./findings.ts";
 import { writerOf } from "./managed-fields.ts";
 import { type Contest, contestOf, recordOf, rewrittenFrom } from "./record.ts";

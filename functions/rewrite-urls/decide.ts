@@ -1,10 +1,10 @@
-import type { Facts } from "../../shared/facts.ts";
-import type { Graph } from "../../shared/graph.ts";
-import { CORE, isTemplateKind } from "../../shared/kinds.ts";
-import { annotation, DELETE_FOR_MOVE, isOptedOut, label, TOPOLOGY_OWNED } from "../../shared/marks.ts";
-import { type GroupKind, isTerminating, type KubeObject, keyOf, type ObjectKey } from "../../shared/object.ts";
-import { clusterState } from "../../shared/owning-clusters.ts";
-import { ANY_KIND } from "../../shared/references.ts";
+import type { Graph } from "../../shared/graph/graph.ts";
+import { clusterState } from "../../shared/graph/owning-clusters.ts";
+import { ANY_KIND } from "../../shared/graph/references.ts";
+import type { Facts } from "../../shared/look/facts.ts";
+import { annotation, DELETE_FOR_MOVE, isOptedOut, label, TOPOLOGY_OWNED } from "../../shared/marks/marks.ts";
+import { CORE, isTemplateKind } from "../../shared/objects/kinds.ts";
+import { type GroupKind, isTerminating, type KubeObject, keyOf, type ObjectKey } from "../../shared/objects/object.ts";
 import { canCarry, carriersOf, isControlPlane, METAL3_MACHINE } from "./carriers.ts";
 import { standingOf } from "./contest.ts";
 import { type Findings, findIn, type UrlChange } from "./findings.ts";

@@ -1,7 +1,7 @@
-import type { Change } from "../../shared/change.ts";
-import { isTemplateKind } from "../../shared/kinds.ts";
-import { annotation } from "../../shared/marks.ts";
-import { type KubeObject, keyOf } from "../../shared/object.ts";
+import type { Change } from "../../shared/events/change.ts";
+import { annotation } from "../../shared/marks/marks.ts";
+import { isTemplateKind } from "../../shared/objects/kinds.ts";
+import { type KubeObject, keyOf } from "../../shared/objects/object.ts";
 import { METAL3_MACHINE } from "./carriers.ts";
 import { findIn } from "./findings.ts";
 import { HOST } from "./hosts.ts";

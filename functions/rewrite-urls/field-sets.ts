@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isRecord } from "../../shared/path.ts";
+import { isRecord } from "../../shared/objects/path.ts";
 import type { FoundString } from "./strings.ts";
 
 /** A set of fields in the notation of managedFields (FieldsV1); a field without anything below is a member. */

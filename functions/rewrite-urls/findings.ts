@@ -1,4 +1,4 @@
-import { type KubeObject, keyOf } from "../../shared/object.ts";
+import { type KubeObject, keyOf } from "../../shared/objects/object.ts";
 import { type Carrier, carriersOf, isAt, isOpen } from "./carriers.ts";
 import { matchUrl, type Rules, rulesIn } from "./rules.ts";
 import { type FoundString, fieldsUnder, stringsUnder } from "./strings.ts";

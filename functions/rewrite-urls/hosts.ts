@@ -1,6 +1,6 @@
-import { annotation } from "../../shared/marks.ts";
-import { type GroupKind, type KubeObject, keyOf } from "../../shared/object.ts";
-import { isRecord, stringAt, valuesAt } from "../../shared/path.ts";
+import { annotation } from "../../shared/marks/marks.ts";
+import { type GroupKind, type KubeObject, keyOf } from "../../shared/objects/object.ts";
+import { isRecord, stringAt, valuesAt } from "../../shared/objects/path.ts";
 import { METAL3_MACHINE } from "./carriers.ts";
 
 export const BARE_METAL_HOST: GroupKind = { group: "metal3.io", kind: "BareMetalHost" };

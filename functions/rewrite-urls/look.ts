@@ -1,9 +1,9 @@
-import { anewWhenExpired } from "../../shared/anew-when-expired.ts";
-import type { Cluster } from "../../shared/cluster.ts";
-import { gatherFacts, type Looking } from "../../shared/facts.ts";
-import { type GroupKind, type KubeObject, keyOf, keyText } from "../../shared/object.ts";
-import { metadataSuffices } from "../../shared/references.ts";
-import type { Tally } from "../../shared/tally.ts";
+import type { Tally } from "../../shared/acts/tally.ts";
+import { anewWhenExpired } from "../../shared/cluster/anew-when-expired.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
+import { metadataSuffices } from "../../shared/graph/references.ts";
+import { gatherFacts, type Looking } from "../../shared/look/facts.ts";
+import { type GroupKind, type KubeObject, keyOf, keyText } from "../../shared/objects/object.ts";
 import { canCarry } from "./carriers.ts";
 import type { UrlFacts } from "./decide.ts";
 import { BARE_METAL_HOST, type Host, hostFrom, indexHosts, isHost } from "./hosts.ts";

@@ -1,6 +1,6 @@
-import { FIELD_MANAGER } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
-import { isRecord } from "../../shared/path.ts";
+import { FIELD_MANAGER } from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
+import { isRecord } from "../../shared/objects/path.ts";
 import { common, type FieldSet, shareOf, union, without } from "./field-sets.ts";
 import type { FormerOwner } from "./record.ts";
 import type { FoundString } from "./strings.ts";

@@ -1,4 +1,4 @@
-import { NOTHING, type Outcome } from "../../shared/context.ts";
+import { NOTHING, type Outcome } from "../../shared/acts/context.ts";
 
 /** What was done lately, or is being done. */
 export type Memory = Map<string, Promise<void>>;

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { annotation } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
+import { annotation } from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 
 /** JSON: path → the URL that stood there before us. */
 export const REWRITTEN_FROM = "capi-caretaker.io/rewritten-from";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { type Document, isMap, isNode, LineCounter, parseDocument } from "yaml";
 import { z } from "zod";
-import { InputError } from "../../shared/input-error.ts";
+import { InputError } from "../../shared/setup/input-error.ts";
 import { CHECKS, problemsAmong, type Rule, type Rules, rulesFrom } from "./rules.ts";
 import { readPrefix, redact, type UrlPrefix } from "./url.ts";
 

@@ -1,5 +1,5 @@
-import { InputError } from "../../shared/input-error.ts";
-import type { Log } from "../../shared/log.ts";
+import { InputError } from "../../shared/setup/input-error.ts";
+import type { Log } from "../../shared/setup/log.ts";
 import type { Rules } from "./rules.ts";
 import { parseRules, rulesText } from "./rules-file.ts";
 

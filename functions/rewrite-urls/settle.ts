@@ -1,8 +1,8 @@
-import type { Context, Outcome } from "../../shared/context.ts";
-import { type KubeObject, keyOf, keyText } from "../../shared/object.ts";
-import { onObject } from "../../shared/retry.ts";
-import type { Tally } from "../../shared/tally.ts";
-import { tell } from "../../shared/tell.ts";
+import type { Context, Outcome } from "../../shared/acts/context.ts";
+import { onObject } from "../../shared/acts/retry.ts";
+import type { Tally } from "../../shared/acts/tally.ts";
+import { tell } from "../../shared/acts/tell.ts";
+import { type KubeObject, keyOf, keyText } from "../../shared/objects/object.ts";
 import { carryOut, checkAll, type Terms } from "./carry-out.ts";
 import { isSettled } from "./contest.ts";
 import { type Decision, decide, decideText } from "./decide.ts";

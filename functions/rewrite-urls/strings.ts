@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isRecord } from "../../shared/path.ts";
+import { isRecord } from "../../shared/objects/path.ts";
 
 /** A string inside an object. */
 export interface FoundString {

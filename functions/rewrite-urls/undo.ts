@@ -1,9 +1,9 @@
-import type { Context } from "../../shared/context.ts";
-import type { Graph } from "../../shared/graph.ts";
-import { annotation, DELETE_FOR_MOVE, isOptedOut } from "../../shared/marks.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "../../shared/object.ts";
-import { clusterState } from "../../shared/owning-clusters.ts";
-import { onObject } from "../../shared/retry.ts";
+import type { Context } from "../../shared/acts/context.ts";
+import { onObject } from "../../shared/acts/retry.ts";
+import type { Graph } from "../../shared/graph/graph.ts";
+import { clusterState } from "../../shared/graph/owning-clusters.ts";
+import { annotation, DELETE_FOR_MOVE, isOptedOut } from "../../shared/marks/marks.ts";
+import { type KubeObject, keyOf, type ObjectKey } from "../../shared/objects/object.ts";
 import type { UrlChange } from "./findings.ts";
 import { REWRITE_CONTESTED, REWRITTEN_FROM, recordOf, rewrittenFrom } from "./record.ts";
 import { stringsUnder } from "./strings.ts";

@@ -1,6 +1,6 @@
-import type { Context } from "../../shared/context.ts";
-import { type KubeObject, keyOf } from "../../shared/object.ts";
-import { onObject } from "../../shared/retry.ts";
+import type { Context } from "../../shared/acts/context.ts";
+import { onObject } from "../../shared/acts/retry.ts";
+import { type KubeObject, keyOf } from "../../shared/objects/object.ts";
 import type { UrlChange } from "./findings.ts";
 import { earlierOwners, givenBack, ownersOf } from "./managed-fields.ts";
 import { OUR_ANNOTATIONS, REWRITE_RECORD, REWRITTEN_FROM, type RewriteRecord, recordOf } from "./record.ts";

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../object.ts";
+import type { KubeObject } from "../objects/object.ts";
 
 /** What an owner's record says of a template. */
 export interface Answer {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Cluster } from "../cluster.ts";
-import { isTerminating, KubeObject, keyOf } from "../object.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { isTerminating, KubeObject, keyOf } from "../objects/object.ts";
 import { type Answer, answer, type Lists, unknown } from "./answer.ts";
 import type { Owner } from "./owner.ts";
 

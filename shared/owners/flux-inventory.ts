@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { Cluster } from "../cluster.ts";
-import { isTerminating, type KubeObject, keyOf } from "../object.ts";
-import { isRecord } from "../path.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { isTerminating, type KubeObject, keyOf } from "../objects/object.ts";
+import { isRecord } from "../objects/path.ts";
 import { answer, type Lists, unknown } from "./answer.ts";
 import type { Owner } from "./owner.ts";
 

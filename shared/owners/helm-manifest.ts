@@ -2,9 +2,9 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { parseDocument } from "yaml";
 import { z } from "zod";
-import { isTemplateKind } from "../kinds.ts";
-import { groupOf, keyText, type ObjectKey } from "../object.ts";
-import { isRecord, stringAt } from "../path.ts";
+import { isTemplateKind } from "../objects/kinds.ts";
+import { groupOf, keyText, type ObjectKey } from "../objects/object.ts";
+import { isRecord, stringAt } from "../objects/path.ts";
 
 /** Far more than a Secret can hold; what unpacks to more was made to. */
 const MOST_BYTES = 32 * 1024 * 1024;

@@ -1,6 +1,6 @@
-import type { Cluster } from "../cluster.ts";
-import { label } from "../marks.ts";
-import { isTerminating, type KubeObject, keyOf, keyText } from "../object.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { label } from "../marks/marks.ts";
+import { isTerminating, type KubeObject, keyOf, keyText } from "../objects/object.ts";
 import { answer, type Lists, unknown } from "./answer.ts";
 import type { Owner } from "./owner.ts";
 

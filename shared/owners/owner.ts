@@ -1,7 +1,7 @@
-import { trackedBy } from "../argocd.ts";
-import { annotation, label } from "../marks.ts";
-import type { KubeObject } from "../object.ts";
-import type { RecordTool } from "../settings.ts";
+import { annotation, label } from "../marks/marks.ts";
+import type { KubeObject } from "../objects/object.ts";
+import type { RecordTool } from "../setup/settings.ts";
+import { trackedBy } from "./argocd.ts";
 
 /** Who deploys a template and keeps a record of what it deploys. */
 export interface Owner {

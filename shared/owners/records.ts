@@ -1,5 +1,5 @@
-import { type Cluster, ClusterError } from "../cluster.ts";
-import type { KubeObject } from "../object.ts";
+import { type Cluster, ClusterError } from "../cluster/cluster.ts";
+import type { KubeObject } from "../objects/object.ts";
 import { type Answer, type Lists, unknown } from "./answer.ts";
 import { readApplication } from "./argocd-application.ts";
 import { readHelmRelease, readKustomization } from "./flux-inventory.ts";

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { factsFrom } from "../../shared/facts.ts";
-import { isTemplateKind } from "../../shared/kinds.ts";
-import { isRetired } from "../../shared/marks.ts";
-import { KubeObject, keyOf, keyText } from "../../shared/object.ts";
+import { factsFrom } from "../../shared/look/facts.ts";
+import { isRetired } from "../../shared/marks/marks.ts";
+import { isTemplateKind } from "../../shared/objects/kinds.ts";
+import { KubeObject, keyOf, keyText } from "../../shared/objects/object.ts";
 import { generate } from "./cluster/generate.ts";
 import { namespace } from "./cluster/identity.ts";
 import { machineWithParts, oldMachinesOf } from "./cluster/machines.ts";

@@ -1,4 +1,4 @@
-import type { App } from "../../shared/serve.ts";
+import type { App } from "../../shared/serving/serve.ts";
 
 /** The answer of an app to one request, without a socket. `init` is as for fetch. */
 export async function ask(app: App, path: string, init: RequestInit = {}): Promise<Response> {

@@ -1,11 +1,11 @@
-import type { Change } from "../../shared/change.ts";
-import type { Cluster } from "../../shared/cluster.ts";
-import type { Context, Handle, Outcome } from "../../shared/context.ts";
-import { createLog } from "../../shared/log.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "../../shared/object.ts";
-import { readSettings } from "../../shared/settings.ts";
-import { type SnapshotCluster, snapshotCluster } from "../../shared/snapshot/cluster.ts";
-import type { StoreChange } from "../../shared/snapshot/store.ts";
+import type { Context, Handle, Outcome } from "../../shared/acts/context.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
+import { type SnapshotCluster, snapshotCluster } from "../../shared/cluster/snapshot/cluster.ts";
+import type { StoreChange } from "../../shared/cluster/snapshot/store.ts";
+import type { Change } from "../../shared/events/change.ts";
+import { type KubeObject, keyOf, type ObjectKey } from "../../shared/objects/object.ts";
+import { createLog } from "../../shared/setup/log.ts";
+import { readSettings } from "../../shared/setup/settings.ts";
 import { withLists } from "./lists.ts";
 import { NOON } from "./objects.ts";
 

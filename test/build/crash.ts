@@ -1,4 +1,4 @@
-import type { Cluster } from "../../shared/cluster.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
 
 /** Stands for the end of the process: nothing in the product may catch it and go on. */
 export class ProcessDied extends Error {

@@ -1,4 +1,4 @@
-import { groupOf, type KubeObject, keyOf } from "../../shared/object.ts";
+import { groupOf, type KubeObject, keyOf } from "../../shared/objects/object.ts";
 
 /** An HTTP message that carries a CloudEvent, as a sender writes it. */
 export interface Message {

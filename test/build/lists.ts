@@ -1,4 +1,4 @@
-import type { Cluster } from "../../shared/cluster.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
 
 /** `inner` with another way to list, whole lists and pages alike. */
 export function withLists(inner: Cluster, list: Cluster["list"]): Cluster {

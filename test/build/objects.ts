@@ -1,6 +1,6 @@
-import { BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE } from "../../shared/kinds.ts";
-import { CLONED_FROM_GROUPKIND, CLONED_FROM_NAME, HOLD, RETIRED_AT, RETIRED_LABEL } from "../../shared/marks.ts";
-import { groupKindText, groupOf, type KubeObject, keyOf } from "../../shared/object.ts";
+import { CLONED_FROM_GROUPKIND, CLONED_FROM_NAME, HOLD, RETIRED_AT, RETIRED_LABEL } from "../../shared/marks/marks.ts";
+import { BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE } from "../../shared/objects/kinds.ts";
+import { groupKindText, groupOf, type KubeObject, keyOf } from "../../shared/objects/object.ts";
 
 /** Every test's hour zero. Nothing in the tests reads the real clock. */
 export const NOON = Temporal.Instant.from("2026-09-01T12:00:00Z");

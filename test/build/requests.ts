@@ -1,4 +1,4 @@
-import type { Cluster } from "../../shared/cluster.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
 
 /** `inner` with each request noted in `made` in its order: "get Kind", "list Kind (metadata)", "event Reason". */
 export function notingRequests(inner: Cluster, made: string[]): Cluster {

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../shared/object.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 import { object } from "./objects.ts";
 
 /** A control-plane template, of a kind nobody listed, that names other templates by kind and name. */

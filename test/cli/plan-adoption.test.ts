@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { plan } from "../../cli/plan/run.ts";
-import { keyOf } from "../../shared/object.ts";
+import { keyOf } from "../../shared/objects/object.ts";
 import { changed, config, kcp, NAMES, replaced, world } from "../label-machines/build.ts";
 import { folderOf } from "./run.ts";
 

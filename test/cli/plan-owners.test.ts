@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { plan } from "../../cli/plan/run.ts";
-import type { KubeObject } from "../../shared/object.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 import {
   annotated,
   cluster,

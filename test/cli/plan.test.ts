@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { plan } from "../../cli/plan/run.ts";
-import { InputError } from "../../shared/input-error.ts";
-import { HOLD, RETAIN } from "../../shared/marks.ts";
-import { type KubeObject, keyOf } from "../../shared/object.ts";
+import { HOLD, RETAIN } from "../../shared/marks/marks.ts";
+import { type KubeObject, keyOf } from "../../shared/objects/object.ts";
+import { InputError } from "../../shared/setup/input-error.ts";
 import {
   annotated,
   cluster,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { readScope } from "../../cli/release/options.ts";
 import { release } from "../../cli/release/run.ts";
 import { handle as retain } from "../../functions/retain-templates/index.ts";
-import { RETAIN } from "../../shared/marks.ts";
+import { RETAIN } from "../../shared/marks/marks.ts";
 import { bench } from "../build/bench.ts";
 import {
   annotated,

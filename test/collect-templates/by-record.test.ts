@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Said } from "../../functions/collect-templates/by-record.ts";
 import { decide } from "../../functions/collect-templates/decide.ts";
-import { factsFrom } from "../../shared/facts.ts";
-import { RETAIN, RETIRED_BY, TOPOLOGY_OWNED } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
+import { factsFrom } from "../../shared/look/facts.ts";
+import { RETAIN, RETIRED_BY, TOPOLOGY_OWNED } from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 import {
   annotated,
   cluster,

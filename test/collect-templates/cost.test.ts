@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { handle as collect } from "../../functions/collect-templates/index.ts";
 import { noteOf } from "../../functions/collect-templates/witness.ts";
-import { annotation, NEEDED_BY, UNNEEDED_SINCE } from "../../shared/marks.ts";
-import { type KubeObject, keyOf } from "../../shared/object.ts";
+import { annotation, NEEDED_BY, UNNEEDED_SINCE } from "../../shared/marks/marks.ts";
+import { type KubeObject, keyOf } from "../../shared/objects/object.ts";
 import { type Bench, bench } from "../build/bench.ts";
 import {
   annotated,

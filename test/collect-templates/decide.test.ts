@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { decide } from "../../functions/collect-templates/decide.ts";
-import { factsFrom } from "../../shared/facts.ts";
-import { CORE, INFRASTRUCTURE } from "../../shared/kinds.ts";
-import { DELETE_FOR_MOVE, RENEWED_AT, RETAIN, TOPOLOGY_OWNED, UNNEEDED_SINCE } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
+import { factsFrom } from "../../shared/look/facts.ts";
+import { DELETE_FOR_MOVE, RENEWED_AT, RETAIN, TOPOLOGY_OWNED, UNNEEDED_SINCE } from "../../shared/marks/marks.ts";
+import { CORE, INFRASTRUCTURE } from "../../shared/objects/kinds.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 import {
   annotated,
   BORN,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { handle as collect } from "../../functions/collect-templates/index.ts";
-import { type Cluster, ClusterError } from "../../shared/cluster.ts";
-import { isTemplateKind } from "../../shared/kinds.ts";
-import { annotation, HOLD, hasHold, isRetired, RENEWED_AT, RETAIN, UNNEEDED_SINCE } from "../../shared/marks.ts";
-import { isTerminating, type KubeObject, keyOf } from "../../shared/object.ts";
+import { type Cluster, ClusterError } from "../../shared/cluster/cluster.ts";
+import { annotation, HOLD, hasHold, isRetired, RENEWED_AT, RETAIN, UNNEEDED_SINCE } from "../../shared/marks/marks.ts";
+import { isTemplateKind } from "../../shared/objects/kinds.ts";
+import { isTerminating, type KubeObject, keyOf } from "../../shared/objects/object.ts";
 import { bench } from "../build/bench.ts";
 import {
   annotated,

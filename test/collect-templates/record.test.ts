@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { handle as collect } from "../../functions/collect-templates/index.ts";
-import type { Cluster } from "../../shared/cluster.ts";
-import { annotation, hasHold, isRetired, RETIRED_AT, RETIRED_BY, RETIRED_LABEL } from "../../shared/marks.ts";
-import { type KubeObject, keyOf } from "../../shared/object.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
+import { annotation, hasHold, isRetired, RETIRED_AT, RETIRED_BY, RETIRED_LABEL } from "../../shared/marks/marks.ts";
+import { type KubeObject, keyOf } from "../../shared/objects/object.ts";
 import { bench } from "../build/bench.ts";
 import {
   annotated,

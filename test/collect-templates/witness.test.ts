@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { byExpectedLife, noteOf, provesNeed, witnessesNotedOn } from "../../functions/collect-templates/witness.ts";
-import { NEEDED_BY } from "../../shared/marks.ts";
-import { type KubeObject, keyOf, keyText } from "../../shared/object.ts";
+import { NEEDED_BY } from "../../shared/marks/marks.ts";
+import { type KubeObject, keyOf, keyText } from "../../shared/objects/object.ts";
 import {
   annotated,
   cluster,

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { canRefer } from "../../shared/kinds.ts";
+import { canRefer } from "../../shared/objects/kinds.ts";
 import { COMPONENTS, kustomizations, type Manifest } from "../knative/manifests.ts";
 import { FUNCTIONS } from "../knative/needs.ts";
 import { kindsOf, pluralOf } from "../knative/providers.ts";

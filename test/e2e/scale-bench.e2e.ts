@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { atMost } from "../../shared/at-most.ts";
+import { atMost } from "../../shared/concurrency/at-most.ts";
 import { clusters, oldMachineSet } from "../bench/cluster/clusters.ts";
 import { machineWithParts, oldMachinesOf } from "../bench/cluster/machines.ts";
 import { configTemplate, machineTemplate, rollingCount } from "../bench/cluster/templates.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isRecord } from "../../shared/path.ts";
+import { isRecord } from "../../shared/objects/path.ts";
 import { CHECKS, differences } from "./checks.ts";
 import { grantsOf } from "./grants.ts";
 import { everything, type Manifest, manifestsOf, parseManifests } from "./manifests.ts";

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { NODE_FLAGS } from "../../cli/bundle/node-flags.ts";
 import { POD, POD_ENVIRONMENT } from "../../cli/bundle/warm.ts";
 import { bundle, type Made } from "../../cli/bundle.ts";
-import type { KubeObject } from "../../shared/object.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 import { resourceEvent } from "../build/events.ts";
 import { metal3MachineTemplate } from "../build/objects.ts";
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { groupOf } from "../../shared/object.ts";
+import { groupOf } from "../../shared/objects/object.ts";
 import { passes } from "./filters.ts";
 import { grantsIn, grantsOf, rolesIn } from "./grants.ts";
 import { type Manifest, ofKind } from "./manifests.ts";

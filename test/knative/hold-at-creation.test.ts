@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { whatPutsBack } from "../../cli/release/putting-back.ts";
 import { decide } from "../../functions/retain-templates/decide.ts";
-import { BOOTSTRAP, CONTROL_PLANE, INFRASTRUCTURE, isTemplateKind } from "../../shared/kinds.ts";
-import { DELETE_FOR_MOVE, HOLD, RETAIN, TOPOLOGY_OWNED } from "../../shared/marks.ts";
-import { KubeObject } from "../../shared/object.ts";
-import { valuesAt } from "../../shared/path.ts";
-import { snapshotCluster } from "../../shared/snapshot/cluster.ts";
+import { snapshotCluster } from "../../shared/cluster/snapshot/cluster.ts";
+import { DELETE_FOR_MOVE, HOLD, RETAIN, TOPOLOGY_OWNED } from "../../shared/marks/marks.ts";
+import { BOOTSTRAP, CONTROL_PLANE, INFRASTRUCTURE, isTemplateKind } from "../../shared/objects/kinds.ts";
+import { KubeObject } from "../../shared/objects/object.ts";
+import { valuesAt } from "../../shared/objects/path.ts";
 import { annotated, labelled, metal3MachineTemplate } from "../build/objects.ts";
 import { manifestsOf } from "./manifests.ts";
 

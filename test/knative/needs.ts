@@ -1,6 +1,6 @@
-import { BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE, isTemplateKind } from "../../shared/kinds.ts";
-import type { GroupKind } from "../../shared/object.ts";
-import { mayRefer } from "../../shared/references.ts";
+import { mayRefer } from "../../shared/graph/references.ts";
+import { BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE, isTemplateKind } from "../../shared/objects/kinds.ts";
+import type { GroupKind } from "../../shared/objects/object.ts";
 import { kindsOf, pluralOf } from "./providers.ts";
 
 export const FUNCTIONS = ["collect-templates", "label-machines", "retain-templates", "rewrite-urls"] as const;

@@ -1,6 +1,6 @@
-import { BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE, isTemplateKind } from "../../shared/kinds.ts";
-import type { GroupKind } from "../../shared/object.ts";
-import { rowsOf } from "../../shared/reference-table.ts";
+import { rowsOf } from "../../shared/graph/reference-table.ts";
+import { BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE, isTemplateKind } from "../../shared/objects/kinds.ts";
+import type { GroupKind } from "../../shared/objects/object.ts";
 
 /** The kinds that a provider's own CustomResourceDefinitions bring into the groups of Cluster API, by group. */
 const PROVIDERS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {

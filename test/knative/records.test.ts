@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { Cluster } from "../../shared/cluster.ts";
-import type { GroupKind, KubeObject } from "../../shared/object.ts";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
+import { snapshotCluster } from "../../shared/cluster/snapshot/cluster.ts";
+import type { GroupKind, KubeObject } from "../../shared/objects/object.ts";
 import type { Owner } from "../../shared/owners/owner.ts";
 import { openRecords } from "../../shared/owners/records.ts";
-import { snapshotCluster } from "../../shared/snapshot/cluster.ts";
 import { HOME, metal3MachineTemplate, object } from "../build/objects.ts";
 import { grantsIn, grantsOf, rolesIn } from "./grants.ts";
 import { manifestsOf } from "./manifests.ts";

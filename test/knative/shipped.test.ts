@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
-import { INFRASTRUCTURE, isTemplateKind } from "../../shared/kinds.ts";
-import { groupKindText, groupOf } from "../../shared/object.ts";
-import { REFERENCE_TABLE } from "../../shared/reference-table.ts";
+import { REFERENCE_TABLE } from "../../shared/graph/reference-table.ts";
+import { INFRASTRUCTURE, isTemplateKind } from "../../shared/objects/kinds.ts";
+import { groupKindText, groupOf } from "../../shared/objects/object.ts";
 import { CHECKS, differences } from "./checks.ts";
 import { passes } from "./filters.ts";
 import { grantsIn, grantsOf, rolesIn } from "./grants.ts";

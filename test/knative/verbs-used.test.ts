@@ -3,11 +3,11 @@ import { handle as collect } from "../../functions/collect-templates/index.ts";
 import { handle as label } from "../../functions/label-machines/index.ts";
 import { ADOPT, ADOPTION_REFUSED } from "../../functions/label-machines/marks.ts";
 import { handle as retain } from "../../functions/retain-templates/index.ts";
-import { type Cluster, ClusterError } from "../../shared/cluster.ts";
-import type { Handle } from "../../shared/context.ts";
-import { isTemplateKind } from "../../shared/kinds.ts";
-import { RETAIN } from "../../shared/marks.ts";
-import { type GroupKind, type KubeObject, keyOf } from "../../shared/object.ts";
+import type { Handle } from "../../shared/acts/context.ts";
+import { type Cluster, ClusterError } from "../../shared/cluster/cluster.ts";
+import { RETAIN } from "../../shared/marks/marks.ts";
+import { isTemplateKind } from "../../shared/objects/kinds.ts";
+import { type GroupKind, type KubeObject, keyOf } from "../../shared/objects/object.ts";
 import { type Bench, bench } from "../build/bench.ts";
 import {
   annotated,

@@ -1,11 +1,11 @@
 import { gatherAdoption } from "../../functions/label-machines/gather.ts";
 import { ADOPT, CONTROL_PLANE_LABEL } from "../../functions/label-machines/marks.ts";
-import { type Cluster, ClusterError } from "../../shared/cluster.ts";
-import { BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE } from "../../shared/kinds.ts";
-import { CLUSTER_NAME, PAUSED } from "../../shared/marks.ts";
-import { type KubeObject, keyOf } from "../../shared/object.ts";
-import { snapshotCluster } from "../../shared/snapshot/cluster.ts";
-import { mergePatch } from "../../shared/snapshot/merge-patch.ts";
+import { type Cluster, ClusterError } from "../../shared/cluster/cluster.ts";
+import { snapshotCluster } from "../../shared/cluster/snapshot/cluster.ts";
+import { mergePatch } from "../../shared/cluster/snapshot/merge-patch.ts";
+import { CLUSTER_NAME, PAUSED } from "../../shared/marks/marks.ts";
+import { BOOTSTRAP, CONTROL_PLANE, CORE, INFRASTRUCTURE } from "../../shared/objects/kinds.ts";
+import { type KubeObject, keyOf } from "../../shared/objects/object.ts";
 import { annotated, labelled, object, ownedBy, referenceTo } from "../build/objects.ts";
 
 export const NAMES = ["cp-1", "cp-2", "cp-3"] as const;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { handle } from "../../functions/label-machines/index.ts";
-import type { KubeObject } from "../../shared/object.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 import { bench } from "../build/bench.ts";
 import { machineSet, object, ownedBy } from "../build/objects.ts";
 import { notingRequests } from "../build/requests.ts";

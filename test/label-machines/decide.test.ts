@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { decide } from "../../functions/label-machines/decide.ts";
 import { ADOPT, ALLOW_ROLLOUT, LABELLING } from "../../functions/label-machines/marks.ts";
-import { BOOTSTRAP, CONTROL_PLANE, CORE } from "../../shared/kinds.ts";
-import { CLUSTER_NAME, DELETE_FOR_MOVE, PAUSED } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
+import { CLUSTER_NAME, DELETE_FOR_MOVE, PAUSED } from "../../shared/marks/marks.ts";
+import { BOOTSTRAP, CONTROL_PLANE, CORE } from "../../shared/objects/kinds.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 import { annotated, finalizedBy, labelled, machineSet, NOON, object, ownedBy, terminating } from "../build/objects.ts";
 import {
   bareKcp,

@@ -7,10 +7,10 @@ import {
   CONTROL_PLANE_LABEL,
   LABELLING,
 } from "../../functions/label-machines/marks.ts";
-import { type Cluster, ClusterError } from "../../shared/cluster.ts";
-import { CONTROL_PLANE } from "../../shared/kinds.ts";
-import { annotation, label, PAUSED } from "../../shared/marks.ts";
-import { type KubeObject, keyOf } from "../../shared/object.ts";
+import { type Cluster, ClusterError } from "../../shared/cluster/cluster.ts";
+import { annotation, label, PAUSED } from "../../shared/marks/marks.ts";
+import { CONTROL_PLANE } from "../../shared/objects/kinds.ts";
+import { type KubeObject, keyOf } from "../../shared/objects/object.ts";
 import { type Bench, bench } from "../build/bench.ts";
 import { annotated, labelled, machineSet, object, ownedBy } from "../build/objects.ts";
 import {

@@ -3,10 +3,10 @@ import { handle } from "../../functions/label-machines/index.ts";
 import { ADOPT, ADOPTION_REFUSED, ALLOW_ROLLOUT, CONTROL_PLANE_LABEL } from "../../functions/label-machines/marks.ts";
 import { templateSpecOf } from "../../functions/label-machines/prepare/per-machine-fields.ts";
 import { survey } from "../../functions/label-machines/survey.ts";
-import { type Cluster, ClusterError } from "../../shared/cluster.ts";
-import { CONTROL_PLANE, CORE, INFRASTRUCTURE } from "../../shared/kinds.ts";
-import { annotation, CLONED_FROM_NAME, label, PAUSED } from "../../shared/marks.ts";
-import type { KubeObject, ObjectKey } from "../../shared/object.ts";
+import { type Cluster, ClusterError } from "../../shared/cluster/cluster.ts";
+import { annotation, CLONED_FROM_NAME, label, PAUSED } from "../../shared/marks/marks.ts";
+import { CONTROL_PLANE, CORE, INFRASTRUCTURE } from "../../shared/objects/kinds.ts";
+import type { KubeObject, ObjectKey } from "../../shared/objects/object.ts";
 import { type Bench, bench } from "../build/bench.ts";
 import { annotated, clonedFrom, NOON, object, ownedBy } from "../build/objects.ts";
 import {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { handle } from "../../functions/label-machines/index.ts";
 import { ADOPT, ADOPTION_REFUSED, ALLOW_ROLLOUT } from "../../functions/label-machines/marks.ts";
-import { type Cluster, ClusterError } from "../../shared/cluster.ts";
-import { annotation, PAUSED } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
+import { type Cluster, ClusterError } from "../../shared/cluster/cluster.ts";
+import { annotation, PAUSED } from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 import { type Bench, bench } from "../build/bench.ts";
 import { annotated } from "../build/objects.ts";
 import {

@@ -4,10 +4,10 @@ import { sentence } from "../../cli/plan/sentences.ts";
 import { releasePatch } from "../../cli/release/decide.ts";
 import { handle as collect } from "../../functions/collect-templates/index.ts";
 import { handle as retain } from "../../functions/retain-templates/index.ts";
-import { ClusterError } from "../../shared/cluster.ts";
-import { gatherFacts } from "../../shared/facts.ts";
-import { DELETE_FOR_MOVE, HOLD, RETAIN, TOPOLOGY_OWNED } from "../../shared/marks.ts";
-import { isTerminating, type KubeObject, keyOf } from "../../shared/object.ts";
+import { ClusterError } from "../../shared/cluster/cluster.ts";
+import { gatherFacts } from "../../shared/look/facts.ts";
+import { DELETE_FOR_MOVE, HOLD, RETAIN, TOPOLOGY_OWNED } from "../../shared/marks/marks.ts";
+import { isTerminating, type KubeObject, keyOf } from "../../shared/objects/object.ts";
 import { bench } from "../build/bench.ts";
 import {
   annotated,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { handle as retain } from "../../functions/retain-templates/index.ts";
-import { DELETE_FOR_MOVE, RETAIN, TOPOLOGY_OWNED } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
+import { DELETE_FOR_MOVE, RETAIN, TOPOLOGY_OWNED } from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 import { bench } from "../build/bench.ts";
 import {
   annotated,

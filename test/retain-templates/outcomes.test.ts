@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { decide } from "../../functions/retain-templates/decide.ts";
 import { handle as retain } from "../../functions/retain-templates/index.ts";
-import { ClusterError } from "../../shared/cluster.ts";
+import { ClusterError } from "../../shared/cluster/cluster.ts";
 import {
   annotation,
   DELETE_FOR_MOVE,
@@ -11,8 +11,8 @@ import {
   RETIRED_AT,
   RETIRED_LABEL,
   TOPOLOGY_OWNED,
-} from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
+} from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 import { type Bench, bench } from "../build/bench.ts";
 import {
   annotated,
@@ -128,7 +128,7 @@ describe("hold", () => {
   });
 
   test("a dry run -> decides and writes nothing", async () => {
-    const { dryRun } = await import("../../shared/dry-run.ts");
+    const { dryRun } = await import("../../shared/cluster/dry-run.ts");
     const b = bench([t], { DRY_RUN: "true" }, dryRun);
     const { acts } = await b.send(retain, "add", t);
     expect(acts).toMatchObject([{ done: "held" }]);

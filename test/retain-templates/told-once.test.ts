@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { handle as retain } from "../../functions/retain-templates/index.ts";
-import { ClusterError } from "../../shared/cluster.ts";
+import { ClusterError } from "../../shared/cluster/cluster.ts";
 import { type Bench, bench } from "../build/bench.ts";
 import {
   cluster,

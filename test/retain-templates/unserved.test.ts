@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { handle as retain } from "../../functions/retain-templates/index.ts";
 import { findUnserved, warningsFrom } from "../../functions/retain-templates/unserved.ts";
-import { type Cluster, ClusterError, type KindVersion } from "../../shared/cluster.ts";
-import { hasHold } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
+import { type Cluster, ClusterError, type KindVersion } from "../../shared/cluster/cluster.ts";
+import { hasHold } from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 import { bench } from "../build/bench.ts";
 import { inNamespace, metal3MachineTemplate, object } from "../build/objects.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { REWRITE_CONTESTED, REWRITTEN_FROM } from "../../functions/rewrite-urls/record.ts";
 import type { Rules } from "../../functions/rewrite-urls/rules.ts";
-import { annotation } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
-import { stringAt } from "../../shared/path.ts";
+import { annotation } from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
+import { stringAt } from "../../shared/objects/path.ts";
 import { type Bench, bench } from "../build/bench.ts";
 import { metal3MachineTemplate } from "../build/objects.ts";
 import { applied, managed } from "./managed.ts";

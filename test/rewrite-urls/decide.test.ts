@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { decide, decideAll } from "../../functions/rewrite-urls/decide.ts";
 import { HOST } from "../../functions/rewrite-urls/hosts.ts";
 import { parseRules } from "../../functions/rewrite-urls/rules-file.ts";
-import { DELETE_FOR_MOVE, PAUSED, RETAIN, TOPOLOGY_OWNED } from "../../shared/marks.ts";
-import { type KubeObject, keyOf } from "../../shared/object.ts";
+import { DELETE_FOR_MOVE, PAUSED, RETAIN, TOPOLOGY_OWNED } from "../../shared/marks/marks.ts";
+import { type KubeObject, keyOf } from "../../shared/objects/object.ts";
 import {
   annotated,
   cluster,

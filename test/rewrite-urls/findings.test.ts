@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { findIn } from "../../functions/rewrite-urls/findings.ts";
-import type { KubeObject } from "../../shared/object.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 import {
   inNamespace,
   kubeadmConfigTemplate,

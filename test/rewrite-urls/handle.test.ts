@@ -5,10 +5,10 @@ import { describe, expect, test } from "vitest";
 import { HOST } from "../../functions/rewrite-urls/hosts.ts";
 import { handle, prepare } from "../../functions/rewrite-urls/index.ts";
 import { REWRITE_RECORD, REWRITTEN_FROM } from "../../functions/rewrite-urls/record.ts";
-import { type Cluster, ClusterError } from "../../shared/cluster.ts";
-import { annotation, DELETE_FOR_MOVE, RETAIN, TOPOLOGY_OWNED } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
-import { stringAt } from "../../shared/path.ts";
+import { type Cluster, ClusterError } from "../../shared/cluster/cluster.ts";
+import { annotation, DELETE_FOR_MOVE, RETAIN, TOPOLOGY_OWNED } from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
+import { stringAt } from "../../shared/objects/path.ts";
 import { type Bench, bench } from "../build/bench.ts";
 import {
   annotated,

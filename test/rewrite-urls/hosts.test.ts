@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { HOST, hostFrom, imageIsStillOpen, indexHosts } from "../../functions/rewrite-urls/hosts.ts";
-import { annotation } from "../../shared/marks.ts";
-import { type KubeObject, keyOf } from "../../shared/object.ts";
-import { isRecord, stringAt, valuesAt } from "../../shared/path.ts";
+import { annotation } from "../../shared/marks/marks.ts";
+import { type KubeObject, keyOf } from "../../shared/objects/object.ts";
+import { isRecord, stringAt, valuesAt } from "../../shared/objects/path.ts";
 import { annotated, inNamespace, metal3Machine } from "../build/objects.ts";
 import { bareMetalHost } from "./world.ts";
 

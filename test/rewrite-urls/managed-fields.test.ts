@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { earlierOwners, givenBack, ownersOf, writerOf } from "../../functions/rewrite-urls/managed-fields.ts";
 import { stringsUnder, withString } from "../../functions/rewrite-urls/strings.ts";
-import { FIELD_MANAGER } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
+import { FIELD_MANAGER } from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 import { object } from "../build/objects.ts";
 
 type Fields = Record<string, unknown>;

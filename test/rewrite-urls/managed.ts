@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Cluster, MergePatch } from "../../shared/cluster.ts";
-import { FIELD_MANAGER } from "../../shared/marks.ts";
-import type { KubeObject } from "../../shared/object.ts";
-import { isRecord } from "../../shared/path.ts";
-import { mergePatch } from "../../shared/snapshot/merge-patch.ts";
+import type { Cluster, MergePatch } from "../../shared/cluster/cluster.ts";
+import { mergePatch } from "../../shared/cluster/snapshot/merge-patch.ts";
+import { FIELD_MANAGER } from "../../shared/marks/marks.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
+import { isRecord } from "../../shared/objects/path.ts";
 
 type Entry = NonNullable<NonNullable<KubeObject["metadata"]["managedFields"]>[number]>;
 type Fields = Record<string, unknown>;

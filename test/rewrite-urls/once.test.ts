@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Memory, once } from "../../functions/rewrite-urls/once.ts";
-import { NOTHING, type Outcome } from "../../shared/context.ts";
+import { NOTHING, type Outcome } from "../../shared/acts/context.ts";
 
 const DONE: Outcome = { acts: [], counts: { done: 1 } };
 

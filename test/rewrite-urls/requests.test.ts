@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { HOST } from "../../functions/rewrite-urls/hosts.ts";
-import { ClusterError } from "../../shared/cluster.ts";
-import { type KubeObject, keyOf } from "../../shared/object.ts";
-import { stringAt } from "../../shared/path.ts";
+import { ClusterError } from "../../shared/cluster/cluster.ts";
+import { type KubeObject, keyOf } from "../../shared/objects/object.ts";
+import { stringAt } from "../../shared/objects/path.ts";
 import { type Bench, bench } from "../build/bench.ts";
 import { withLists } from "../build/lists.ts";
 import {

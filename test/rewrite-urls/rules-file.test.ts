@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { matchUrl, rulesIn } from "../../functions/rewrite-urls/rules.ts";
 import { parseRules, readRules } from "../../functions/rewrite-urls/rules-file.ts";
 import { rulesFile } from "../../functions/rewrite-urls/rules-source.ts";
-import { InputError } from "../../shared/input-error.ts";
-import { createLog } from "../../shared/log.ts";
+import { InputError } from "../../shared/setup/input-error.ts";
+import { createLog } from "../../shared/setup/log.ts";
 
 const GOOD = `rules:
   - from: http://10.10.10.17/

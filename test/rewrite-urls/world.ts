@@ -2,10 +2,10 @@ import { hostFrom, indexHosts, isHost } from "../../functions/rewrite-urls/hosts
 import { handleWith } from "../../functions/rewrite-urls/index.ts";
 import type { Rules } from "../../functions/rewrite-urls/rules.ts";
 import { parseRules } from "../../functions/rewrite-urls/rules-file.ts";
-import type { Handle } from "../../shared/context.ts";
-import { factsFrom } from "../../shared/facts.ts";
-import type { KubeObject } from "../../shared/object.ts";
-import { mergePatch } from "../../shared/snapshot/merge-patch.ts";
+import type { Handle } from "../../shared/acts/context.ts";
+import { mergePatch } from "../../shared/cluster/snapshot/merge-patch.ts";
+import { factsFrom } from "../../shared/look/facts.ts";
+import type { KubeObject } from "../../shared/objects/object.ts";
 import { namespace, object } from "../build/objects.ts";
 
 export const OLD = "http://10.10.10.17";

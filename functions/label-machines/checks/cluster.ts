@@ -1,5 +1,5 @@
-import { CORE } from "../../../shared/kinds.ts";
-import { groupOf, isTerminating, keyOf } from "../../../shared/object.ts";
+import { CORE } from "../../../shared/objects/kinds.ts";
+import { groupOf, isTerminating, keyOf } from "../../../shared/objects/object.ts";
 import type { AdoptionFacts, Reason } from "../facts.ts";
 import { isMeant, isTrueAt, numberAt, refAt, textAt } from "../read.ts";
 

@@ -1,6 +1,6 @@
-import { BOOTSTRAP } from "../../../shared/kinds.ts";
-import { CLUSTER_NAME, label } from "../../../shared/marks.ts";
-import { groupKindText, isTerminating, type KubeObject, keyOf } from "../../../shared/object.ts";
+import { CLUSTER_NAME, label } from "../../../shared/marks/marks.ts";
+import { BOOTSTRAP } from "../../../shared/objects/kinds.ts";
+import { groupKindText, isTerminating, type KubeObject, keyOf } from "../../../shared/objects/object.ts";
 import type { AdoptionFacts, Reason } from "../facts.ts";
 import { type Member, membersOf } from "../members.ts";
 import { controllerOf, numberAt, refAt } from "../read.ts";

@@ -1,5 +1,5 @@
-import { keyOf } from "../../../shared/object.ts";
-import { valuesAt } from "../../../shared/path.ts";
+import { keyOf } from "../../../shared/objects/object.ts";
+import { valuesAt } from "../../../shared/objects/path.ts";
 import type { AdoptionFacts, Reason } from "../facts.ts";
 import { kubeadmSpecOf } from "../kubeadm-spec.ts";
 import { membersOf } from "../members.ts";

@@ -1,4 +1,4 @@
-import { keyOf, type ObjectKey } from "../../../shared/object.ts";
+import { keyOf, type ObjectKey } from "../../../shared/objects/object.ts";
 import type { AdoptionFacts, Reason } from "../facts.ts";
 import { type Member, membersOf } from "../members.ts";
 import { textAt } from "../read.ts";

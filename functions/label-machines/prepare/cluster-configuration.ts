@@ -1,6 +1,6 @@
 import { parse } from "yaml";
-import type { KubeObject } from "../../../shared/object.ts";
-import { isRecord, stringAt } from "../../../shared/path.ts";
+import type { KubeObject } from "../../../shared/objects/object.ts";
+import { isRecord, stringAt } from "../../../shared/objects/path.ts";
 import type { Reason } from "../facts.ts";
 import type { Fields } from "../fields.ts";
 import { grantingCommand } from "../granting.ts";

@@ -1,5 +1,5 @@
-import { annotation, DELETE_FOR_MOVE } from "../../../shared/marks.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "../../../shared/object.ts";
+import { annotation, DELETE_FOR_MOVE } from "../../../shared/marks/marks.ts";
+import { type KubeObject, keyOf, type ObjectKey } from "../../../shared/objects/object.ts";
 import { warningsOf } from "../checks/reasons.ts";
 import { against, type Refusal, refusal } from "../decide.ts";
 import type { AdoptionFacts, Difference, Reason } from "../facts.ts";

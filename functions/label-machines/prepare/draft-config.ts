@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../../shared/object.ts";
+import type { KubeObject } from "../../../shared/objects/object.ts";
 import { isInitConfig } from "../compare-config.ts";
 import { ensureAt, type Fields, recordAt, removeAt } from "../fields.ts";
 import { kubeadmSpecOf } from "../kubeadm-spec.ts";

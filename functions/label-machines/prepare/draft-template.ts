@@ -1,5 +1,5 @@
-import { annotation, CLONED_FROM_GROUPKIND, CLONED_FROM_NAME, CLUSTER_NAME } from "../../../shared/marks.ts";
-import { groupOf, type KubeObject, type OwnerReference, parseGroupKind } from "../../../shared/object.ts";
+import { annotation, CLONED_FROM_GROUPKIND, CLONED_FROM_NAME, CLUSTER_NAME } from "../../../shared/marks/marks.ts";
+import { groupOf, type KubeObject, type OwnerReference, parseGroupKind } from "../../../shared/objects/object.ts";
 import { differencesBetween } from "../differences.ts";
 import type { Difference } from "../facts.ts";
 import { recordAt } from "../fields.ts";

@@ -1,6 +1,6 @@
-import { CONTROL_PLANE } from "../../../shared/kinds.ts";
-import { CLUSTER_NAME, PAUSED } from "../../../shared/marks.ts";
-import { type KubeObject, keyOf, type ObjectKey, type OwnerReference } from "../../../shared/object.ts";
+import { CLUSTER_NAME, PAUSED } from "../../../shared/marks/marks.ts";
+import { CONTROL_PLANE } from "../../../shared/objects/kinds.ts";
+import { type KubeObject, keyOf, type ObjectKey, type OwnerReference } from "../../../shared/objects/object.ts";
 import type { Fields } from "../fields.ts";
 import { ADOPT, ALLOW_ROLLOUT, allowsRollout } from "../marks.ts";
 import type { Ref } from "../read.ts";

@@ -1,6 +1,6 @@
-import { type Cluster, failedWith } from "../../../shared/cluster.ts";
-import { CONTROL_PLANE } from "../../../shared/kinds.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "../../../shared/object.ts";
+import { type Cluster, failedWith } from "../../../shared/cluster/cluster.ts";
+import { CONTROL_PLANE } from "../../../shared/objects/kinds.ts";
+import { type KubeObject, keyOf, type ObjectKey } from "../../../shared/objects/object.ts";
 import type { AdoptionFacts } from "../facts.ts";
 import { completed } from "../gather.ts";
 import { membersOf } from "../members.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type KubeObject, keyOf } from "../../../shared/object.ts";
+import { type KubeObject, keyOf } from "../../../shared/objects/object.ts";
 import type { Reason } from "../facts.ts";
 import { recordAt } from "../fields.ts";
 import { isOptedIn } from "../marks.ts";

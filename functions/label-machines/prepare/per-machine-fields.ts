@@ -1,5 +1,5 @@
-import { INFRASTRUCTURE } from "../../../shared/kinds.ts";
-import { isRecord } from "../../../shared/path.ts";
+import { INFRASTRUCTURE } from "../../../shared/objects/kinds.ts";
+import { isRecord } from "../../../shared/objects/path.ts";
 import type { Fields } from "../fields.ts";
 
 /**

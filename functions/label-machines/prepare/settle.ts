@@ -1,7 +1,7 @@
-import { type ClusterError, failedWith } from "../../../shared/cluster.ts";
-import type { Act, Context } from "../../../shared/context.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "../../../shared/object.ts";
-import { tell } from "../../../shared/tell.ts";
+import type { Act, Context } from "../../../shared/acts/context.ts";
+import { tell } from "../../../shared/acts/tell.ts";
+import { type ClusterError, failedWith } from "../../../shared/cluster/cluster.ts";
+import { type KubeObject, keyOf, type ObjectKey } from "../../../shared/objects/object.ts";
 import { refusal } from "../decide.ts";
 import { logDecision } from "../log-decision.ts";
 import { ADOPT, ALLOW_ROLLOUT } from "../marks.ts";

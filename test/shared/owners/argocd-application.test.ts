@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { type Cluster, ClusterError } from "../../../shared/cluster.ts";
-import type { KubeObject } from "../../../shared/object.ts";
+import { type Cluster, ClusterError } from "../../../shared/cluster/cluster.ts";
+import { snapshotCluster } from "../../../shared/cluster/snapshot/cluster.ts";
+import type { KubeObject } from "../../../shared/objects/object.ts";
 import { openRecords } from "../../../shared/owners/records.ts";
-import { snapshotCluster } from "../../../shared/snapshot/cluster.ts";
 import {
   cluster,
   HOME,

@@ -1,10 +1,10 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { type Cluster, ClusterError } from "../../../shared/cluster.ts";
-import type { KubeObject } from "../../../shared/object.ts";
+import { type Cluster, ClusterError } from "../../../shared/cluster/cluster.ts";
+import { snapshotCluster } from "../../../shared/cluster/snapshot/cluster.ts";
+import type { KubeObject } from "../../../shared/objects/object.ts";
 import type { Owner } from "../../../shared/owners/owner.ts";
 import { openRecords } from "../../../shared/owners/records.ts";
-import { snapshotCluster } from "../../../shared/snapshot/cluster.ts";
 import { HOME, inNamespace, metal3MachineTemplate, object, terminating } from "../../build/objects.ts";
 
 const owner: Owner = { tool: "helm", kind: "Release", namespace: HOME, name: "workers" };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { KubeObject } from "../../../shared/object.ts";
+import type { KubeObject } from "../../../shared/objects/object.ts";
 import { ownerOf } from "../../../shared/owners/owner.ts";
 import { annotated, HOME, labelled, metal3MachineTemplate } from "../../build/objects.ts";
 
