@@ -1,4 +1,4 @@
-import { carriersThat, gatherUrlFacts } from "../functions/rewrite-urls/look.ts";
+import { carriersThat, gatherUrlFacts } from "../functions/rewrite-urls/gather.ts";
 import { decideUndoAll, undo, wasRewritten } from "../functions/rewrite-urls/undo.ts";
 import { createTally } from "../shared/acts/tally.ts";
 import { connect } from "../shared/cluster/connect.ts";

@@ -1,5 +1,5 @@
-import { serviceAccountOf } from "../../functions/label-machines/service-account.ts";
-import { survey } from "../../functions/label-machines/survey.ts";
+import { serviceAccountOf } from "../../functions/label-machines/survey/service-account.ts";
+import { survey } from "../../functions/label-machines/survey/survey.ts";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import type { Settings } from "../../shared/setup/settings.ts";
 import type { Planned } from "./decisions.ts";

@@ -3,7 +3,7 @@ import {
   decide as decideCollect,
   type Terms,
 } from "../../functions/collect-templates/decide.ts";
-import type { Surveyed } from "../../functions/label-machines/survey.ts";
+import type { Surveyed } from "../../functions/label-machines/survey/survey.ts";
 import { decide as decideRetain, type Decision as Retain } from "../../functions/retain-templates/decide.ts";
 import type { Decision as Rewrite } from "../../functions/rewrite-urls/decide.ts";
 import type { Undo } from "../../functions/rewrite-urls/undo.ts";

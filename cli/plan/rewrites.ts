@@ -2,7 +2,7 @@ import { checkAll } from "../../functions/rewrite-urls/carry-out.ts";
 import { createCheck } from "../../functions/rewrite-urls/check.ts";
 import { decideAll, type UrlFacts } from "../../functions/rewrite-urls/decide.ts";
 import type { UrlChange } from "../../functions/rewrite-urls/findings.ts";
-import type { Carriers } from "../../functions/rewrite-urls/look.ts";
+import type { Carriers } from "../../functions/rewrite-urls/gather.ts";
 import type { Rules } from "../../functions/rewrite-urls/rules.ts";
 import { decideUndoAll } from "../../functions/rewrite-urls/undo.ts";
 import { redact } from "../../functions/rewrite-urls/url.ts";

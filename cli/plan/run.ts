@@ -1,6 +1,6 @@
 import type { UrlFacts } from "../../functions/rewrite-urls/decide.ts";
 import { isOfInterest } from "../../functions/rewrite-urls/events.ts";
-import { type Carriers, carriersThat, gatherUrlFacts } from "../../functions/rewrite-urls/look.ts";
+import { type Carriers, carriersThat, gatherUrlFacts } from "../../functions/rewrite-urls/gather.ts";
 import type { Rules } from "../../functions/rewrite-urls/rules.ts";
 import { readRules } from "../../functions/rewrite-urls/rules-file.ts";
 import { wasRewritten } from "../../functions/rewrite-urls/undo.ts";

@@ -10,7 +10,7 @@ import { RETIRED_LABEL } from "../../shared/marks/marks.ts";
 import { isTemplateKind } from "../../shared/objects/kinds.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../shared/objects/object.ts";
 import { type Considered, consider } from "./consider.ts";
-import { freesTemplates, templatesNamed } from "./named.ts";
+import { freesTemplates, templatesNamed } from "./events.ts";
 import { type Asked, outcomeFor, playRound, type Round } from "./rounds.ts";
 
 /** Reads of single objects at once, on behalf of one event. */

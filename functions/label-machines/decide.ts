@@ -3,9 +3,9 @@ import { annotation, DELETE_FOR_MOVE } from "../../shared/marks/marks.ts";
 import { keyOf, type ObjectKey } from "../../shared/objects/object.ts";
 import { failedChecks, warningsOf } from "./checks/reasons.ts";
 import type { AdoptionFacts, Difference, Reason } from "./facts.ts";
-import { forecast } from "./forecast.ts";
+import { forecast } from "./forecast/forecast.ts";
 import { allowsRollout, isOptedIn, labellingOf } from "./marks.ts";
-import { isDone, type Member, membersOf } from "./members.ts";
+import { isDone, type Member, membersOf } from "./survey/members.ts";
 
 export interface Refusal {
   readonly verdict: "refuse";

@@ -9,12 +9,12 @@ import {
   type ObjectKey,
   type OwnerReference,
 } from "../../shared/objects/object.ts";
-import { isBefore1Dot12, TELLING_DEFINITION } from "./capi-version.ts";
 import type { AdoptionFacts, MachineFacts, TemplateFacts } from "./facts.ts";
-import { machinesOf } from "./machines.ts";
-import { membersOf } from "./members.ts";
-import { refAt, templateRefOf } from "./read.ts";
-import { secretStates } from "./secrets.ts";
+import { isBefore1Dot12, TELLING_DEFINITION } from "./survey/capi-version.ts";
+import { machinesOf } from "./survey/machines.ts";
+import { membersOf } from "./survey/members.ts";
+import { refAt, templateRefOf } from "./survey/read.ts";
+import { secretStates } from "./survey/secrets.ts";
 
 export const CLUSTER: GroupKind = { group: CORE, kind: "Cluster" };
 const DEFINITION: GroupKind = { group: "apiextensions.k8s.io", kind: "CustomResourceDefinition" };

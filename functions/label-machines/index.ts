@@ -1,11 +1,11 @@
 import { type Act, type Context, type Handle, NOTHING, type Outcome } from "../../shared/acts/context.ts";
 import { createTally } from "../../shared/acts/tally.ts";
 import { keyText, type ObjectKey } from "../../shared/objects/object.ts";
-import { concernedBy, isClusterKind } from "./concerned.ts";
+import { concernedBy, isClusterKind } from "./events.ts";
 import { controlPlaneKeyOf } from "./prepare/draft.ts";
 import { settlePreparation } from "./prepare/settle.ts";
 import { settle } from "./settle.ts";
-import { markedObjects } from "./survey.ts";
+import { markedObjects } from "./survey/survey.ts";
 
 /** Brings the adoption that a change bears on as far as it goes; a sweep does so for every marked object. */
 export const handle: Handle = async (context, change) => {

@@ -1,16 +1,16 @@
 import type { Act, Context } from "../../shared/acts/context.ts";
 import { ClusterError, failedWith } from "../../shared/cluster/cluster.ts";
 import { keyText, type ObjectKey } from "../../shared/objects/object.ts";
-import { conclude, release } from "./conclude.ts";
+import { conclude, release } from "./act/conclude.ts";
+import { type Done, labelAll } from "./act/label.ts";
+import { logDecision } from "./act/log-decision.ts";
+import { tellPending } from "./act/pending.ts";
+import { unlabel } from "./act/unlabel.ts";
 import { type Decision, decide, refusal } from "./decide.ts";
+import { tellRefusal, tellWarnings, withdrawRefusal } from "./explain.ts";
 import type { AdoptionFacts } from "./facts.ts";
 import { gatherAdoption } from "./gather.ts";
-import { type Done, labelAll } from "./label.ts";
-import { logDecision } from "./log-decision.ts";
-import { tellPending } from "./pending.ts";
-import { tellRefusal, tellWarnings, withdrawRefusal } from "./refuse.ts";
-import { serviceAccountOf } from "./service-account.ts";
-import { unlabel } from "./unlabel.ts";
+import { serviceAccountOf } from "./survey/service-account.ts";
 
 /** Rounds of look, decide, act: three for an adoption that was refused before, the rest for conflicts. */
 const ROUNDS = 8;

@@ -3,8 +3,8 @@ import { lacksManagedFields } from "../../shared/acts/recreate.ts";
 import { isTemplateKind } from "../../shared/objects/kinds.ts";
 import { keyOf } from "../../shared/objects/object.ts";
 import { decide } from "./decide.ts";
-import { hold } from "./hold.ts";
 import { finishRestore, restore } from "./restore.ts";
+import { settle } from "./settle.ts";
 import { sweep } from "./sweep.ts";
 
 /** Holds templates when they appear or change, and brings one back that was deleted unheld while needed. */
@@ -16,7 +16,7 @@ export const handle: Handle = async (context, change) => {
   if (action === "delete") return { acts: acts(await restore(context, object)), counts: {} };
   const finished = lacksManagedFields(object) ? await finishRestore(context, keyOf(object)) : undefined;
   // Where the event shows nothing to do, nothing is read: an event that lags behind is made up for by the sweep.
-  const held = decide(object).verdict === "leave" ? undefined : await hold(context, keyOf(object));
+  const held = decide(object).verdict === "leave" ? undefined : await settle(context, keyOf(object));
   return { acts: acts(finished, held), counts: {} };
 };
 

@@ -4,8 +4,8 @@ import { failedWith } from "../../shared/cluster/cluster.ts";
 import { isTemplateKind } from "../../shared/objects/kinds.ts";
 import { type GroupKind, groupKindText, type KubeObject, keyOf, keyText } from "../../shared/objects/object.ts";
 import { decide } from "./decide.ts";
-import { hold } from "./hold.ts";
 import { unfinishedRestores } from "./restore.ts";
+import { settle } from "./settle.ts";
 import { warnOfUnserved } from "./warn-unserved.ts";
 
 /**
@@ -23,7 +23,7 @@ export async function sweep(context: Context): Promise<Outcome> {
     tally.count("templates", templates?.length ?? 0);
     for (const template of templates ?? []) {
       if (decide(template).verdict === "leave") continue;
-      tally.done(await tally.try(keyText(keyOf(template)), () => hold(context, keyOf(template), template)));
+      tally.done(await tally.try(keyText(keyOf(template)), () => settle(context, keyOf(template), template)));
     }
   }
   await tally.try("event sources", () => warnOfUnserved(context, discovery, tally));

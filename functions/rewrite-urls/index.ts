@@ -10,7 +10,7 @@ import type { Settings } from "../../shared/setup/settings.ts";
 import { afterUnpausing } from "./after-unpausing.ts";
 import { createCheck } from "./check.ts";
 import { isOfInterest, isWorthALook } from "./events.ts";
-import { carriersThat, gatherUrlFacts } from "./look.ts";
+import { carriersThat, gatherUrlFacts } from "./gather.ts";
 import type { Rules } from "./rules.ts";
 import { type RulesSource, rulesFile } from "./rules-source.ts";
 import { settle } from "./settle.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { configDifferences } from "../../functions/label-machines/compare-config.ts";
-import { forecast } from "../../functions/label-machines/forecast.ts";
+import { configDifferences } from "../../functions/label-machines/forecast/compare-config.ts";
+import { forecast } from "../../functions/label-machines/forecast/forecast.ts";
 import { BOOTSTRAP, CONTROL_PLANE, INFRASTRUCTURE } from "../../shared/objects/kinds.ts";
 import type { KubeObject } from "../../shared/objects/object.ts";
 import { annotated, clonedFrom, NOON, object } from "../build/objects.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { handle } from "../../functions/label-machines/index.ts";
 import { ADOPT, ADOPTION_REFUSED, ALLOW_ROLLOUT, CONTROL_PLANE_LABEL } from "../../functions/label-machines/marks.ts";
 import { templateSpecOf } from "../../functions/label-machines/prepare/per-machine-fields.ts";
-import { survey } from "../../functions/label-machines/survey.ts";
+import { survey } from "../../functions/label-machines/survey/survey.ts";
 import { type Cluster, ClusterError } from "../../shared/cluster/cluster.ts";
 import { annotation, CLONED_FROM_NAME, label, PAUSED } from "../../shared/marks/marks.ts";
 import { CONTROL_PLANE, CORE, INFRASTRUCTURE } from "../../shared/objects/kinds.ts";

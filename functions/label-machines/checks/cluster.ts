@@ -1,7 +1,7 @@
 import { CORE } from "../../../shared/objects/kinds.ts";
 import { groupOf, isTerminating, keyOf } from "../../../shared/objects/object.ts";
 import type { AdoptionFacts, Reason } from "../facts.ts";
-import { isMeant, isTrueAt, numberAt, refAt, textAt } from "../read.ts";
+import { isMeant, isTrueAt, numberAt, refAt, textAt } from "../survey/read.ts";
 
 /** What speaks against an adoption in the Cluster and the control plane themselves. */
 export function clusterReasons(facts: AdoptionFacts): readonly Reason[] {

@@ -2,8 +2,8 @@ import { CLUSTER_NAME, label } from "../../../shared/marks/marks.ts";
 import { BOOTSTRAP } from "../../../shared/objects/kinds.ts";
 import { groupKindText, isTerminating, type KubeObject, keyOf } from "../../../shared/objects/object.ts";
 import type { AdoptionFacts, Reason } from "../facts.ts";
-import { type Member, membersOf } from "../members.ts";
-import { controllerOf, numberAt, refAt } from "../read.ts";
+import { type Member, membersOf } from "../survey/members.ts";
+import { controllerOf, numberAt, refAt } from "../survey/read.ts";
 
 /** What speaks against an adoption in the machines, one reason for each machine it is found on. */
 export function machineReasons(facts: AdoptionFacts): readonly Reason[] {

@@ -1,9 +1,9 @@
 import { keyOf } from "../../../shared/objects/object.ts";
 import { valuesAt } from "../../../shared/objects/path.ts";
 import type { AdoptionFacts, Reason } from "../facts.ts";
-import { kubeadmSpecOf } from "../kubeadm-spec.ts";
-import { membersOf } from "../members.ts";
-import { numberAt, textAt } from "../read.ts";
+import { kubeadmSpecOf } from "../forecast/kubeadm-spec.ts";
+import { membersOf } from "../survey/members.ts";
+import { numberAt, textAt } from "../survey/read.ts";
 import { clusterReasons } from "./cluster.ts";
 import { machineReasons } from "./machines.ts";
 import { secretReasons } from "./secrets.ts";

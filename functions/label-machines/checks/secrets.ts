@@ -1,5 +1,5 @@
 import type { AdoptionFacts, Reason } from "../facts.ts";
-import { grantingCommand } from "../granting.ts";
+import { grantingCommand } from "./granting.ts";
 
 /** The secrets that a control plane makes anew, with another CA, where it does not find them (by suffix). */
 const SUFFIXES = ["ca", "etcd", "sa", "proxy"];

@@ -1,8 +1,8 @@
 import { keyOf, type ObjectKey } from "../../../shared/objects/object.ts";
 import type { AdoptionFacts, Reason } from "../facts.ts";
-import { type Member, membersOf } from "../members.ts";
-import { textAt } from "../read.ts";
-import { isWithinSkew, parseVersion, type Version } from "../versions.ts";
+import { type Member, membersOf } from "../survey/members.ts";
+import { textAt } from "../survey/read.ts";
+import { isWithinSkew, parseVersion, type Version } from "../survey/versions.ts";
 
 /** Versions that keep the control plane from adopting anything at all, or that it cannot read. */
 export function versionReasons(facts: AdoptionFacts): readonly Reason[] {

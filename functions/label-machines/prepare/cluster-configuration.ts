@@ -1,10 +1,10 @@
 import { parse } from "yaml";
 import type { KubeObject } from "../../../shared/objects/object.ts";
 import { isRecord, stringAt } from "../../../shared/objects/path.ts";
+import { grantingCommand } from "../checks/granting.ts";
 import type { Reason } from "../facts.ts";
-import type { Fields } from "../fields.ts";
-import { grantingCommand } from "../granting.ts";
-import { convertClusterConfiguration } from "../kubeadm-spec.ts";
+import type { Fields } from "../forecast/fields.ts";
+import { convertClusterConfiguration } from "../forecast/kubeadm-spec.ts";
 
 /** Fields that kubeadm's ClusterConfiguration and Cluster API's have in common. */
 const COMMON = [

@@ -3,10 +3,10 @@ import { type KubeObject, keyOf, type ObjectKey } from "../../../shared/objects/
 import { warningsOf } from "../checks/reasons.ts";
 import { against, type Refusal, refusal } from "../decide.ts";
 import type { AdoptionFacts, Difference, Reason } from "../facts.ts";
-import { recordAt } from "../fields.ts";
+import { recordAt } from "../forecast/fields.ts";
 import { isOptedIn } from "../marks.ts";
-import { membersOf } from "../members.ts";
-import { refAt, textAt } from "../read.ts";
+import { membersOf } from "../survey/members.ts";
+import { refAt, textAt } from "../survey/read.ts";
 import { readClusterConfiguration } from "./cluster-configuration.ts";
 import { draftControlPlane, ownerOf } from "./draft.ts";
 import { draftConfigSpec } from "./draft-config.ts";

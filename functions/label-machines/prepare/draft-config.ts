@@ -1,8 +1,8 @@
 import type { KubeObject } from "../../../shared/objects/object.ts";
-import { isInitConfig } from "../compare-config.ts";
-import { ensureAt, type Fields, recordAt, removeAt } from "../fields.ts";
-import { kubeadmSpecOf } from "../kubeadm-spec.ts";
-import { pruned } from "../prune.ts";
+import { isInitConfig } from "../forecast/compare-config.ts";
+import { ensureAt, type Fields, recordAt, removeAt } from "../forecast/fields.ts";
+import { kubeadmSpecOf } from "../forecast/kubeadm-spec.ts";
+import { pruned } from "../forecast/prune.ts";
 
 /** What an init and a join part say alike. */
 const SHARED = ["nodeRegistration", "patches", "skipPhases", "timeouts"];

@@ -1,10 +1,10 @@
 import { annotation, CLONED_FROM_GROUPKIND, CLONED_FROM_NAME, CLUSTER_NAME } from "../../../shared/marks/marks.ts";
 import { groupOf, type KubeObject, type OwnerReference, parseGroupKind } from "../../../shared/objects/object.ts";
-import { differencesBetween } from "../differences.ts";
 import type { Difference } from "../facts.ts";
-import { recordAt } from "../fields.ts";
-import type { Member } from "../members.ts";
-import type { Ref } from "../read.ts";
+import { differencesBetween } from "../forecast/differences.ts";
+import { recordAt } from "../forecast/fields.ts";
+import type { Member } from "../survey/members.ts";
+import type { Ref } from "../survey/read.ts";
 import { templateSpecOf } from "./per-machine-fields.ts";
 
 /** An infrastructure machine with the name of its Machine. */

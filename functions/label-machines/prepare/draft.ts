@@ -1,9 +1,9 @@
 import { CLUSTER_NAME, PAUSED } from "../../../shared/marks/marks.ts";
 import { CONTROL_PLANE } from "../../../shared/objects/kinds.ts";
 import { type KubeObject, keyOf, type ObjectKey, type OwnerReference } from "../../../shared/objects/object.ts";
-import type { Fields } from "../fields.ts";
+import type { Fields } from "../forecast/fields.ts";
 import { ADOPT, ALLOW_ROLLOUT, allowsRollout } from "../marks.ts";
-import type { Ref } from "../read.ts";
+import type { Ref } from "../survey/read.ts";
 
 /** The name of what is written for a cluster: its control plane, and the template where the machines name none. */
 export function nameFor(clusterName: string): string {

@@ -3,7 +3,7 @@ import { CONTROL_PLANE } from "../../../shared/objects/kinds.ts";
 import { type KubeObject, keyOf, type ObjectKey } from "../../../shared/objects/object.ts";
 import type { AdoptionFacts } from "../facts.ts";
 import { completed } from "../gather.ts";
-import { membersOf } from "../members.ts";
+import { membersOf } from "../survey/members.ts";
 import { configMapName, type GivenConfiguration } from "./cluster-configuration.ts";
 import { controlPlaneKeyOf, nameFor } from "./draft.ts";
 import { draftConfigSpec } from "./draft-config.ts";

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { type KubeObject, keyOf } from "../../../shared/objects/object.ts";
 import type { Reason } from "../facts.ts";
-import { recordAt } from "../fields.ts";
+import { recordAt } from "../forecast/fields.ts";
 import { isOptedIn } from "../marks.ts";
-import { membersOf } from "../members.ts";
-import { isMeant } from "../read.ts";
+import { membersOf } from "../survey/members.ts";
+import { isMeant } from "../survey/read.ts";
 import { readClusterConfiguration, unknownConfiguration, unreadableConfiguration } from "./cluster-configuration.ts";
 import { ownerOf } from "./draft.ts";
 import { draftConfigSpec } from "./draft-config.ts";

@@ -1,6 +1,6 @@
 import { INFRASTRUCTURE } from "../../../shared/objects/kinds.ts";
 import { isRecord } from "../../../shared/objects/path.ts";
-import type { Fields } from "../fields.ts";
+import type { Fields } from "../forecast/fields.ts";
 
 /**
  * What belongs to one machine alone and has no place in a template, per kind of infrastructure machine: identities,

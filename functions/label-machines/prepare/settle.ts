@@ -2,12 +2,12 @@ import type { Act, Context } from "../../../shared/acts/context.ts";
 import { tell } from "../../../shared/acts/tell.ts";
 import { type ClusterError, failedWith } from "../../../shared/cluster/cluster.ts";
 import { type KubeObject, keyOf, type ObjectKey } from "../../../shared/objects/object.ts";
+import { logDecision } from "../act/log-decision.ts";
 import { refusal } from "../decide.ts";
-import { logDecision } from "../log-decision.ts";
+import { tellRefusal, withdrawRefusal } from "../explain.ts";
 import { ADOPT, ALLOW_ROLLOUT } from "../marks.ts";
-import { isV1beta1 } from "../read.ts";
-import { tellRefusal, withdrawRefusal } from "../refuse.ts";
-import { serviceAccountOf } from "../service-account.ts";
+import { isV1beta1 } from "../survey/read.ts";
+import { serviceAccountOf } from "../survey/service-account.ts";
 import { decidePreparation, type Preparation } from "./decide.ts";
 import { gatherPreparation } from "./facts.ts";
 

@@ -17,7 +17,8 @@ export interface ListBody {
 const [QUOTE = 0, BACKSLASH = 0, COMMA = 0, OPEN = 0, CLOSE = 0, OPEN_LIST = 0, CLOSE_LIST = 0] =
   Buffer.from('"\\,{}[]');
 const MANAGED_FIELDS = '"managedFields":[';
-const SPARED = '"managedFields":0';
+// Nobody can have written this one into an item.
+const SPARED = `spared ${Math.random()}`;
 const ITEMS = /"items"\s*:\s*$/;
 /** Before the list of items there is no more than a few fields; their name is looked for in this many bytes. */
 const NAME_WITHIN = 64;
@@ -59,9 +60,9 @@ function readSparing(body: Buffer, from: number, to: number): object | undefined
   if (at === -1 || at >= to) return undefined;
   let end = endOfItem(body, at + MANAGED_FIELDS.length);
   while (body[end] === COMMA) end = endOfItem(body, end + 1);
-  const text = `${body.toString("utf8", from, at)}${SPARED}${body.toString("utf8", end + 1, to)}`;
+  const text = `${body.toString("utf8", from, at)}"managedFields":"${SPARED}"${body.toString("utf8", end + 1, to)}`;
   const item: unknown = JSON.parse(text);
-  if (!isRecord(item) || !isRecord(item.metadata) || item.metadata.managedFields !== 0) return undefined;
+  if (!isRecord(item) || !isRecord(item.metadata) || item.metadata.managedFields !== SPARED) return undefined;
   item.metadata.managedFields = undefined;
   return item;
 }

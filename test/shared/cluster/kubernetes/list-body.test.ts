@@ -109,6 +109,11 @@ describe("an item without its managedFields", () => {
       { metadata: { name: '"managedFields":[' } },
     ],
     ["holds null for them", { metadata: { managedFields: null } }, { metadata: { managedFields: null } }],
+    [
+      "has a number for them, and a list of that name elsewhere",
+      { managedFields: [], metadata: { managedFields: 0 } },
+      { managedFields: [], metadata: { managedFields: 0 } },
+    ],
     ["is no object", 3, 3],
   ])("%s -> nothing else is lost", (_, item, read) => {
     expect(spared(item)).toEqual(read);

@@ -1,7 +1,7 @@
-import { type Cluster, failedWith } from "../../shared/cluster/cluster.ts";
-import type { ObjectKey } from "../../shared/objects/object.ts";
-import { secretNames } from "./checks/secrets.ts";
-import type { SecretState } from "./facts.ts";
+import { type Cluster, failedWith } from "../../../shared/cluster/cluster.ts";
+import type { ObjectKey } from "../../../shared/objects/object.ts";
+import { secretNames } from "../checks/secrets.ts";
+import type { SecretState } from "../facts.ts";
 
 /**
  * The state of each secret that the control plane needs, by name. Never reads one: it asks

@@ -1,8 +1,8 @@
-import { annotation } from "../../shared/marks/marks.ts";
-import type { KubeObject } from "../../shared/objects/object.ts";
-import { isRecord } from "../../shared/objects/path.ts";
+import { annotation } from "../../../shared/marks/marks.ts";
+import type { KubeObject } from "../../../shared/objects/object.ts";
+import { isRecord } from "../../../shared/objects/path.ts";
+import { isV1beta1 } from "../survey/read.ts";
 import { ensureAt, type Fields, recordAt, recordsAt, removeAt } from "./fields.ts";
-import { isV1beta1 } from "./read.ts";
 
 /** What CAPI's conversion to v1beta1 keeps of the v1beta2 object (util/conversion DataAnnotation). */
 const CONVERSION_DATA = "cluster.x-k8s.io/conversion-data";

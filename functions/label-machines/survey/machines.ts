@@ -1,10 +1,10 @@
-import { anewWhenExpired } from "../../shared/cluster/anew-when-expired.ts";
-import type { Cluster } from "../../shared/cluster/cluster.ts";
-import { CLUSTER_NAME, label } from "../../shared/marks/marks.ts";
-import { BOOTSTRAP, CORE } from "../../shared/objects/kinds.ts";
-import type { GroupKind, KubeObject } from "../../shared/objects/object.ts";
-import { stringAt } from "../../shared/objects/path.ts";
-import type { MachineFacts } from "./facts.ts";
+import { anewWhenExpired } from "../../../shared/cluster/anew-when-expired.ts";
+import type { Cluster } from "../../../shared/cluster/cluster.ts";
+import { CLUSTER_NAME, label } from "../../../shared/marks/marks.ts";
+import { BOOTSTRAP, CORE } from "../../../shared/objects/kinds.ts";
+import type { GroupKind, KubeObject } from "../../../shared/objects/object.ts";
+import { stringAt } from "../../../shared/objects/path.ts";
+import type { MachineFacts } from "../facts.ts";
 import { refAt } from "./read.ts";
 
 export const MACHINE: GroupKind = { group: CORE, kind: "Machine" };

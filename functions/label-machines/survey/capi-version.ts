@@ -1,5 +1,5 @@
-import type { KubeObject } from "../../shared/objects/object.ts";
-import { isRecord, valuesAt } from "../../shared/objects/path.ts";
+import type { KubeObject } from "../../../shared/objects/object.ts";
+import { isRecord, valuesAt } from "../../../shared/objects/path.ts";
 
 /** The definition that tells; its v1beta2 came with CAPI 1.11, and `spec.taints` in it with 1.12. */
 export const TELLING_DEFINITION = "machines.cluster.x-k8s.io";

@@ -1,4 +1,4 @@
-import { isRecord } from "../../shared/objects/path.ts";
+import { isRecord } from "../../../shared/objects/path.ts";
 
 /** JSON in hand, to be changed in place on a copy. */
 export type Fields = Record<string, unknown>;

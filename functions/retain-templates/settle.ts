@@ -28,7 +28,7 @@ const NOTES: Readonly<Record<Hold["because"], string>> = {
  *
  * @param seen the template as a list just showed it, to spare a read while nobody else writes it
  */
-export async function hold(context: Context, key: ObjectKey, seen?: KubeObject): Promise<Act | undefined> {
+export async function settle(context: Context, key: ObjectKey, seen?: KubeObject): Promise<Act | undefined> {
   return onObject(context.cluster, key, (template) => carryOut(context, template), seen);
 }
 

@@ -1,10 +1,10 @@
-import type { Context } from "../../shared/acts/context.ts";
-import { tell } from "../../shared/acts/tell.ts";
-import { annotation, PAUSED } from "../../shared/marks/marks.ts";
-import { keyOf } from "../../shared/objects/object.ts";
-import type { AdoptionFacts } from "./facts.ts";
+import type { Context } from "../../../shared/acts/context.ts";
+import { tell } from "../../../shared/acts/tell.ts";
+import { annotation, PAUSED } from "../../../shared/marks/marks.ts";
+import { keyOf } from "../../../shared/objects/object.ts";
+import type { AdoptionFacts } from "../facts.ts";
+import { ADOPT, ADOPTION_REFUSED, ALLOW_ROLLOUT, LABELLING } from "../marks.ts";
 import type { Done } from "./label.ts";
-import { ADOPT, ADOPTION_REFUSED, ALLOW_ROLLOUT, LABELLING } from "./marks.ts";
 
 /**
  * Lets the control plane act: removes the pause that a person set on it, never its Cluster's. The write conflicts when

@@ -1,7 +1,7 @@
-import { keyText, type ObjectKey } from "../../shared/objects/object.ts";
-import type { Log } from "../../shared/setup/log.ts";
-import type { Decision } from "./decide.ts";
-import type { Preparation } from "./prepare/decide.ts";
+import { keyText, type ObjectKey } from "../../../shared/objects/object.ts";
+import type { Log } from "../../../shared/setup/log.ts";
+import type { Decision } from "../decide.ts";
+import type { Preparation } from "../prepare/decide.ts";
 
 /** Logs a decision. Differences may hold secrets (file contents, passwords), so the log gets their number alone. */
 export function logDecision(log: Log, key: ObjectKey, decision: Decision | Preparation): void {

@@ -1,5 +1,5 @@
-import { groupOf, type KubeObject, type OwnerReference } from "../../shared/objects/object.ts";
-import { isRecord, stringAt, valuesAt } from "../../shared/objects/path.ts";
+import { groupOf, type KubeObject, type OwnerReference } from "../../../shared/objects/object.ts";
+import { isRecord, stringAt, valuesAt } from "../../../shared/objects/path.ts";
 
 /** A reference in v1beta1 (apiVersion, kind, name) or v1beta2 (apiGroup, kind, name) shape. */
 export interface Ref {

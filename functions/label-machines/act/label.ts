@@ -1,9 +1,9 @@
-import type { Act, Context } from "../../shared/acts/context.ts";
-import { annotation, CLUSTER_NAME, label } from "../../shared/marks/marks.ts";
-import { type KubeObject, keyOf } from "../../shared/objects/object.ts";
-import type { AdoptionFacts } from "./facts.ts";
-import { CONTROL_PLANE_LABEL, LABELLING, labellingOf } from "./marks.ts";
-import { isLabelled, type Member, membersOf } from "./members.ts";
+import type { Act, Context } from "../../../shared/acts/context.ts";
+import { annotation, CLUSTER_NAME, label } from "../../../shared/marks/marks.ts";
+import { type KubeObject, keyOf } from "../../../shared/objects/object.ts";
+import type { AdoptionFacts } from "../facts.ts";
+import { CONTROL_PLANE_LABEL, LABELLING, labellingOf } from "../marks.ts";
+import { isLabelled, type Member, membersOf } from "../survey/members.ts";
 
 /** Takes in what was done, as it is done. */
 export type Done = (act: Act) => void;

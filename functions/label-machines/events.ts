@@ -5,10 +5,10 @@ import { BOOTSTRAP, CONTROL_PLANE, CORE, isTemplateKind } from "../../shared/obj
 import { type GroupKind, groupOf, type KubeObject, keyOf, type ObjectKey } from "../../shared/objects/object.ts";
 import { stringAt, valuesAt } from "../../shared/objects/path.ts";
 import { CLUSTER } from "./gather.ts";
-import { MACHINE } from "./machines.ts";
 import { isOptedIn } from "./marks.ts";
-import { isLabelled } from "./members.ts";
-import { controllerOf, refAt } from "./read.ts";
+import { MACHINE } from "./survey/machines.ts";
+import { isLabelled } from "./survey/members.ts";
+import { controllerOf, refAt } from "./survey/read.ts";
 
 /** Any control plane that a person may mark, whoever provides it. */
 export function isControlPlaneKind(kind: GroupKind): boolean {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isRecord } from "../../shared/objects/path.ts";
+import { isRecord } from "../../../shared/objects/path.ts";
 
 /** One field in which two values differ; `null` where one has none. */
 export interface FieldDifference {

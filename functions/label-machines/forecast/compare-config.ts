@@ -1,10 +1,10 @@
-import type { KubeObject } from "../../shared/objects/object.ts";
+import type { KubeObject } from "../../../shared/objects/object.ts";
+import { textAt } from "../survey/read.ts";
+import { isAtLeast, parseVersion } from "../survey/versions.ts";
 import { differencesBetween, type FieldDifference } from "./differences.ts";
 import { ensureAt, type Fields, recordAt, removeAt } from "./fields.ts";
 import { kubeadmSpecOf } from "./kubeadm-spec.ts";
 import { pruned } from "./prune.ts";
-import { textAt } from "./read.ts";
-import { isAtLeast, parseVersion } from "./versions.ts";
 
 const LOCAL_MODE = "ControlPlaneKubeletLocalMode";
 const JOIN_MARK = "joinConfiguration.controlPlane";

@@ -1,4 +1,4 @@
-import { isRecord } from "../../shared/objects/path.ts";
+import { isRecord } from "../../../shared/objects/path.ts";
 import type { Fields } from "./fields.ts";
 
 /** Empty and unset mean different things here, and CAPI compares them as different (v1beta2: pointers). */

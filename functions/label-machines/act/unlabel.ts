@@ -1,10 +1,10 @@
-import type { Context } from "../../shared/acts/context.ts";
-import { keyOf } from "../../shared/objects/object.ts";
-import { isHeldStill } from "./decide.ts";
-import type { AdoptionFacts } from "./facts.ts";
+import type { Context } from "../../../shared/acts/context.ts";
+import { keyOf } from "../../../shared/objects/object.ts";
+import { isHeldStill } from "../decide.ts";
+import type { AdoptionFacts } from "../facts.ts";
+import { CONTROL_PLANE_LABEL, LABELLING, labellingOf } from "../marks.ts";
+import { isLabelled, membersOf } from "../survey/members.ts";
 import { configsOf, type Done, machinesOf, nounOf } from "./label.ts";
-import { CONTROL_PLANE_LABEL, LABELLING, labellingOf } from "./marks.ts";
-import { isLabelled, membersOf } from "./members.ts";
 
 /**
  * Takes off the labels that this function put on, after something began to speak against the adoption half-way; only

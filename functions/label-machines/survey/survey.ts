@@ -1,12 +1,12 @@
-import { type Cluster, failedWith } from "../../shared/cluster/cluster.ts";
-import type { KubeObject, ObjectKey } from "../../shared/objects/object.ts";
-import { keyOf } from "../../shared/objects/object.ts";
-import { isClusterKind, isControlPlaneKind } from "./concerned.ts";
-import { type Decision, decide } from "./decide.ts";
-import { gatherAdoption } from "./gather.ts";
-import { isOptedIn } from "./marks.ts";
-import { decidePreparation, type Preparation } from "./prepare/decide.ts";
-import { gatherPreparation } from "./prepare/facts.ts";
+import { type Cluster, failedWith } from "../../../shared/cluster/cluster.ts";
+import type { KubeObject, ObjectKey } from "../../../shared/objects/object.ts";
+import { keyOf } from "../../../shared/objects/object.ts";
+import { type Decision, decide } from "../decide.ts";
+import { isClusterKind, isControlPlaneKind } from "../events.ts";
+import { gatherAdoption } from "../gather.ts";
+import { isOptedIn } from "../marks.ts";
+import { decidePreparation, type Preparation } from "../prepare/decide.ts";
+import { gatherPreparation } from "../prepare/facts.ts";
 
 /** What becomes of one marked object, a control plane or a Cluster. */
 export interface Surveyed {

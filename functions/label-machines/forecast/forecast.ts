@@ -1,10 +1,10 @@
-import { annotation, CLONED_FROM_GROUPKIND, CLONED_FROM_NAME, instant } from "../../shared/marks/marks.ts";
-import { groupKindText, type KubeObject } from "../../shared/objects/object.ts";
+import { annotation, CLONED_FROM_GROUPKIND, CLONED_FROM_NAME, instant } from "../../../shared/marks/marks.ts";
+import { groupKindText, type KubeObject } from "../../../shared/objects/object.ts";
+import type { AdoptionFacts, Difference } from "../facts.ts";
+import { type Member, membersOf } from "../survey/members.ts";
+import { numberAt, templateRefOf, textAt } from "../survey/read.ts";
 import { configDifferences } from "./compare-config.ts";
 import type { FieldDifference } from "./differences.ts";
-import type { AdoptionFacts, Difference } from "./facts.ts";
-import { type Member, membersOf } from "./members.ts";
-import { numberAt, templateRefOf, textAt } from "./read.ts";
 
 /**
  * What the control plane would roll out right after it adopted the machines, machine by machine and field by field, by

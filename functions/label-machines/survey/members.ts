@@ -1,8 +1,8 @@
-import { CLUSTER_NAME, label } from "../../shared/marks/marks.ts";
-import type { KubeObject } from "../../shared/objects/object.ts";
-import { valuesAt } from "../../shared/objects/path.ts";
-import type { AdoptionFacts, MachineFacts } from "./facts.ts";
-import { CONTROL_PLANE_LABEL } from "./marks.ts";
+import { CLUSTER_NAME, label } from "../../../shared/marks/marks.ts";
+import type { KubeObject } from "../../../shared/objects/object.ts";
+import { valuesAt } from "../../../shared/objects/path.ts";
+import type { AdoptionFacts, MachineFacts } from "../facts.ts";
+import { CONTROL_PLANE_LABEL } from "../marks.ts";
 import { controllerOf, isMeant } from "./read.ts";
 
 /** A control-plane machine, by its relation to the control plane that may adopt it. */

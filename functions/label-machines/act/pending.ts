@@ -1,11 +1,11 @@
-import type { Context } from "../../shared/acts/context.ts";
-import { tell } from "../../shared/acts/tell.ts";
-import { isPaused } from "../../shared/graph/owning-clusters.ts";
-import { type KubeObject, keyOf, keyText } from "../../shared/objects/object.ts";
-import { isRecord, stringAt, valuesAt } from "../../shared/objects/path.ts";
-import type { AdoptionFacts } from "./facts.ts";
-import { isDone, membersOf } from "./members.ts";
-import { eventsOn } from "./refuse.ts";
+import type { Context } from "../../../shared/acts/context.ts";
+import { tell } from "../../../shared/acts/tell.ts";
+import { isPaused } from "../../../shared/graph/owning-clusters.ts";
+import { type KubeObject, keyOf, keyText } from "../../../shared/objects/object.ts";
+import { isRecord, stringAt, valuesAt } from "../../../shared/objects/path.ts";
+import { eventsOn } from "../explain.ts";
+import type { AdoptionFacts } from "../facts.ts";
+import { isDone, membersOf } from "../survey/members.ts";
 
 /** What a KubeadmControlPlane records when it refuses to adopt; its other refusals show in its log alone. */
 const ADOPTION_FAILED = "AdoptionFailed";
